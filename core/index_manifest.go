@@ -60,6 +60,8 @@ type entry struct {
 	Digest string `json:"digest,omitempty"`
 	// Globs are those of a document with rules.
 	Globs []string `json:"globs,omitempty"`
+	// Said is the date that a document that is no log gives itself (saidDate).
+	Said noteDate `json:"said,omitzero"`
 	// Turns counts turns by why they have no record. TurnsBefore are those before Resume.
 	Turns       map[string]int `json:"turns,omitempty"`
 	TurnsBefore map[string]int `json:"turnsBefore,omitempty"`

@@ -12,8 +12,9 @@ import (
 )
 
 // recordsOf cuts a document into records without vectors. request is the title before the content
-// of a log; leftOut says why turns have no record.
-func recordsOf(doc source.Document, content source.Content, request string, options chunker.Options) (records []store.Record, leftOut, warnings []string) {
+// of a log, said the date that another document gives itself (saidDate); leftOut says why turns have
+// no record.
+func recordsOf(doc source.Document, content source.Content, request string, said noteDate, options chunker.Options) (records []store.Record, leftOut, warnings []string) {
 	var chunks []chunker.Chunk
 	switch {
 	case doc.Kind == source.KindConversation && content.Agent:
@@ -29,15 +30,15 @@ func recordsOf(doc source.Document, content source.Content, request string, opti
 	}
 	records = make([]store.Record, len(chunks))
 	for i, c := range chunks {
-		records[i] = recordOf(doc, c)
+		records[i] = recordOf(doc, said, c)
 	}
 	return records, leftOut, warnings
 }
 
-func recordOf(doc source.Document, c chunker.Chunk) store.Record {
+func recordOf(doc source.Document, said noteDate, c chunker.Chunk) store.Record {
 	at := c.Time
 	if at.IsZero() && doc.Kind != source.KindConversation {
-		at = doc.ModTime
+		at = cmp.Or(dateOf(c.Headings, said, doc.ModTime).At, doc.ModTime)
 	}
 	return store.Record{
 		ID:        c.ID,
@@ -68,11 +69,24 @@ func embeddingText(r store.Record) string {
 	return chunker.EmbeddingText(r.Headings, speaker, at, r.Text)
 }
 
-// sameRecord ignores time: Markdown chunks keep their first save's.
 func sameRecord(old, now store.Record) bool {
 	return old.Hash == now.Hash && old.StartLine == now.StartLine && old.EndLine == now.EndLine &&
-		old.Scope == now.Scope && old.Kind == now.Kind && old.Session == now.Session && old.Speaker == now.Speaker &&
+		old.Time.Unix() == now.Time.Unix() && old.Scope == now.Scope && old.Kind == now.Kind && old.Session == now.Session && old.Speaker == now.Speaker &&
 		old.Before == now.Before && old.After == now.After && slices.Equal(old.Headings, now.Headings)
+}
+
+// keepTimes gives records whose only time is that of their file's last change the time of their own
+// first save.
+func keepTimes(old, now []store.Record, modified time.Time) {
+	known := make(map[string]time.Time, len(old))
+	for _, r := range old {
+		known[r.ID] = r.Time
+	}
+	for i, r := range now {
+		if at, ok := known[r.ID]; ok && r.Time.Equal(modified) {
+			now[i].Time = at
+		}
+	}
 }
 
 // difference returns what to put and what to delete.

@@ -178,7 +178,9 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	if doc.Kind != source.KindConversation {
 		sum := sha256.Sum256(content.Markdown)
 		r.entry.Hash = hex.EncodeToString(sum[:])
-		r.entry.Globs = globsOf(doc.Document, content.Markdown)
+		meta, _, _, _ := chunker.SplitFrontmatter(content.Markdown)
+		r.entry.Globs = globsOf(doc.Document, meta)
+		r.entry.Said = saidDate(doc.Document, meta)
 		if indexed && !known.Unsure && known.Hash == r.entry.Hash && known.Scope == doc.Scope {
 			r.entry.Chunks = known.Chunks
 			return r, nil // touched, not changed
@@ -201,7 +203,7 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 		request = known.Request
 	}
 	w.forgotten.emptyLines(r.doc.Path, content.Turns)
-	records, leftOut, warnings := w.recordsOf(r.doc, content, request)
+	records, leftOut, warnings := w.recordsOf(r.doc, content, request, r.entry.Said)
 	r.entry.countTurns(content, leftOut, known)
 	r.entry.Request = requestBefore(r.entry.Resume, content, request)
 	if content.Encoding != "" {
@@ -229,6 +231,7 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	if content.From > 1 {
 		keepBefore(covered, records)
 	}
+	keepTimes(covered, records, r.doc.ModTime)
 	r.put, r.gone = difference(covered, records)
 	r.entry.Chunks = kept + len(records)
 	if len(r.put)+len(r.gone) > 0 {
@@ -255,11 +258,11 @@ func requestBefore(place source.Position, content source.Content, earlier string
 }
 
 // recordsOf leaves out forgotten records; otherwise see the function recordsOf.
-func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, leftOut, warnings []string) {
+func (w *writer) recordsOf(doc located, content source.Content, request string, said noteDate) (records []store.Record, leftOut, warnings []string) {
 	chunking := w.m.options.Chunking
 	chunking.Redact = w.redact
 	cut := func() (records []store.Record, leftOut, warnings []string) {
-		records, leftOut, warnings = recordsOf(doc.Document, content, request, chunking)
+		records, leftOut, warnings = recordsOf(doc.Document, content, request, said, chunking)
 		if !content.Agent { // Session has done it
 			w.redactRecords(doc.Kind, records)
 		}

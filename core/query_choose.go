@@ -25,6 +25,7 @@ const (
 	verdictBehind   = "much weaker than the best"
 	verdictEcho     = "says little that the prompt does not"
 	verdictNamed    = "the prompt names the document"
+	verdictOtherDay = "is of another day than the prompt names"
 	verdictHad      = "the context has it already"
 	verdictAfterHad = "the context already has a better one"
 )

@@ -101,7 +101,7 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 		words:      keywordErr == nil,
 	}
 	if len(g.times.spans) > 0 {
-		g.times.weighModified(q.index.manifest)
+		g.times.of(q.index.manifest)
 	}
 	chunks, pending := q.index.manifest.chunks()
 	g.question = questionOf(text, matches, chunks, vector != nil && vectorErr == nil)
@@ -125,6 +125,7 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 	for _, c := range g.candidates {
 		c.Timely = g.times.timely(c.record)
 	}
+	q.holdDates(&g)
 	g.candidates = slices.DeleteFunc(g.candidates, func(c *candidate) bool { return q.isOwn(c.record) })
 	return g, nil
 }

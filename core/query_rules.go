@@ -10,7 +10,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
@@ -30,12 +29,8 @@ const (
 )
 
 // globsOf leaves out globs that match every file.
-func globsOf(doc source.Document, markdown []byte) []string {
+func globsOf(doc source.Document, meta map[string]any) []string {
 	if doc.Kind != source.KindMarkdown || !source.IsRules(doc.Path) {
-		return nil
-	}
-	meta, _, _, err := chunker.SplitFrontmatter(markdown)
-	if err != nil {
 		return nil
 	}
 	var globs []string

@@ -8,6 +8,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
 )
@@ -31,7 +32,9 @@ func TestGlobsOf(t *testing.T) {
 		{"no rules", "notes/a.md", "---\nglobs: *.ts\n---\nText\n", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, tt.want, globsOf(rulesDocument(tt.path), []byte(tt.text)))
+			meta, _, _, err := chunker.SplitFrontmatter([]byte(tt.text))
+			require.NoError(t, err)
+			require.Equal(t, tt.want, globsOf(rulesDocument(tt.path), meta))
 		})
 	}
 }

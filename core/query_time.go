@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/when"
@@ -21,6 +21,10 @@ type askedTimes struct {
 	now   time.Time
 	// modified weighs a file's modification time, in [0, 1].
 	modified float64
+	// documents are those of the manifest.
+	documents map[string]entry
+	// words are those of the question that name the spans: bit i is Query.Words[i].
+	words uint64
 }
 
 // A text with more than mostSpans spans is a log.
@@ -44,11 +48,13 @@ const (
 	manyModified = 8
 )
 
-// weighModified ignores modification times if they tell no file from the others.
-func (a *askedTimes) weighModified(m *manifest) {
+// of adds the documents of a memory, and ignores modification times if they tell no file from the
+// others.
+func (a *askedTimes) of(m *manifest) {
+	a.documents = m.Documents
 	files, then := 0, 0
 	for _, e := range m.Documents {
-		if e.Kind == source.KindConversation {
+		if e.Kind == source.KindConversation || e.Said.isKnown() {
 			continue
 		}
 		files++
@@ -61,18 +67,37 @@ func (a *askedTimes) weighModified(m *manifest) {
 	}
 }
 
-// timeOf also returns its certainty, in [0, 1]: for a file it is the date in name or headings, else
-// its modification.
-func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
+// said returns the date that a note gives itself; ok is false for logs.
+func (a askedTimes) said(r store.Record) (d noteDate, ok bool) {
 	if r.Kind == source.KindConversation || r.Kind == KindStatement {
-		return r.Time, 1
+		return noteDate{}, false
 	}
-	for _, name := range append([]string{path.Base(r.Path)}, r.Headings...) {
-		if day, ok := dateIn(name, a.now.Location()); ok {
-			return day.Add(12 * time.Hour), 1
-		}
+	return dateOf(r.Headings, a.documents[r.Path].Said, r.Time), true
+}
+
+// timeOf also returns its certainty, in [0, 1]: a file's modification is less sure than the date
+// that a note gives itself.
+func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
+	if d, ok := a.said(r); ok && !d.isKnown() {
+		return r.Time, a.modified
 	}
-	return r.Time, a.modified
+	return r.Time, 1
+}
+
+// leastFit is the least fit of a day that a prompt may mean: two days beside the one it names.
+const leastFit = 0.1
+
+// isOfAnotherDay reports whether a note is of a day, none of those that a question names by their
+// numbers, and does not speak of those either. "It broke yesterday" may ask for older notes.
+func (g *gathered) isOfAnotherDay(c *candidate) bool {
+	if len(g.times.spans) == 0 {
+		return false
+	}
+	d, _ := g.times.said(c.record)
+	if !d.Day || g.times.fit(c.record.Time) >= leastFit || c.Holds&g.times.words == g.times.words {
+		return false
+	}
+	return !slices.ContainsFunc(g.times.spans, func(s when.Span) bool { return !strings.ContainsFunc(g.question.Text[s.Start:s.End], unicode.IsDigit) })
 }
 
 // timely is how well a record fits, in [0, 1].
@@ -80,8 +105,69 @@ func (a askedTimes) timely(r store.Record) float64 {
 	if len(a.spans) == 0 {
 		return 0
 	}
+	if d, _ := a.said(r); a.overlaps(d) {
+		return 1
+	}
 	at, sure := a.timeOf(r)
 	return sure * a.fit(at)
+}
+
+// overlaps reports whether a note is of a week or month that has a part of a span.
+func (a askedTimes) overlaps(d noteDate) bool {
+	return slices.ContainsFunc(a.spans, func(s when.Span) bool { return d.From.Before(s.To) && s.From.Before(d.To) })
+}
+
+// dateShare is how much of a word's score a date gives that has it: as much as the date of a turn,
+// which the keyword index holds as words of half the weight.
+const dateShare = 0.5 / (1.2 + 0.5)
+
+// holdDates lets notes of a time that is asked for hold its words, which are not in their text: "what
+// did the auditors want on 1 September". They must be about the rest of the question, too. Of turns,
+// the keyword index has the words of their dates.
+func (q *query) holdDates(g *gathered) {
+	words := g.question.Words[:min(len(g.question.Words), store.MostTerms)]
+	share := make([]float64, len(words)) // of the ceiling
+	sum := 0.0
+	for i, w := range words {
+		if w.Compound && w.Records == 0 {
+			continue
+		}
+		n := float64(max(w.Records, 1))
+		share[i] = math.Log(1 + (max(float64(g.question.Chunks), n)-n+0.5)/(n+0.5))
+		sum += share[i]
+		if slices.ContainsFunc(g.times.spans, func(s when.Span) bool { return holdsWord(g.question.Text[s.Start:s.End], w.Text) }) {
+			g.times.words |= 1 << i
+		}
+	}
+	if g.times.words == 0 || sum == 0 {
+		return
+	}
+	holders := 0
+	for _, c := range g.candidates {
+		d, _ := g.times.said(c.record)
+		isNear := c.Cosine != nil && q.index.relevance.Nearness(*c.Cosine) >= leastNearWithWord
+		isThen := g.times.fit(c.record.Time) == 1 || g.times.overlaps(d)
+		if !d.isKnown() || !isThen || !isNear && c.Holds&^g.times.words == 0 {
+			continue
+		}
+		holders++
+		for i := range share {
+			if bit := uint64(1) << i; g.times.words&bit&^c.Holds != 0 {
+				c.BM25 += dateShare * g.question.Ceiling * share[i] / sum
+			}
+		}
+		c.Holds |= g.times.words
+		c.Near |= g.times.words
+	}
+	for i := range words {
+		if g.times.words&(1<<i) != 0 {
+			words[i].Records += holders
+		}
+	}
+}
+
+func holdsWord(text, word string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(word))
 }
 
 // fit falls off beside a span over its length or half a day.
@@ -101,18 +187,6 @@ func (a askedTimes) fit(t time.Time) (best float64) {
 		best = max(best, math.Exp(-beyond*beyond))
 	}
 	return best
-}
-
-// dateIn finds 2026-11-17 in "2026-11-17 standup.md".
-func dateIn(name string, in *time.Location) (time.Time, bool) {
-	for at := range name {
-		if end := at + len(time.DateOnly); end <= len(name) && name[at] >= '0' && name[at] <= '9' {
-			if day, err := time.ParseInLocation(time.DateOnly, name[at:end], in); err == nil {
-				return day, true
-			}
-		}
-	}
-	return time.Time{}, false
 }
 
 // addTimely adds records of the spans, which other times may outrank.

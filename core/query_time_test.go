@@ -20,25 +20,27 @@ func TestTimely(t *testing.T) {
 	turn := func(at time.Time) store.Record { return store.Record{Kind: source.KindConversation, Time: at} }
 	day := func(d int) time.Time { return time.Date(2026, 11, d, 0, 0, 0, 0, time.UTC) }
 	file := store.Record{Kind: source.KindMarkdown, Path: "notes/a.md", Time: day(11)}
-	dated := func(path string, headings ...string) store.Record {
-		return store.Record{Kind: source.KindMarkdown, Path: path, Headings: headings, Time: day(18)}
+	record := func(path string, d int, headings ...string) store.Record {
+		return store.Record{Kind: source.KindMarkdown, Path: path, Headings: headings, Time: day(d)}
 	}
+	lastWeek.of(&manifest{Documents: map[string]entry{"said.md": {Said: noteDate{At: day(12)}}, "month.md": {Said: noteDate{At: day(30), From: day(1), To: day(31)}}}})
 	for name, tt := range map[string]struct {
 		rec  store.Record
 		want float64
 	}{
-		"inside":              {turn(day(11)), 1},
-		"first moment":        {turn(day(9)), 1},
-		"last moment":         {turn(day(16).Add(-time.Second)), 1},
-		"a week after":        {turn(day(23)), math.Exp(-1)},
-		"half a week before":  {turn(day(9).Add(-84 * time.Hour)), math.Exp(-0.25)},
-		"a year before":       {turn(day(9).AddDate(-1, 0, 0)), 0},
-		"no time":             {turn(time.Time{}), 0},
-		"file":                {file, modified},
-		"date in the name":    {dated("log/2026-11-12.md"), 1},
-		"date in a heading":   {dated("log.md", "Log", "2026-11-12 Standup"), 1},
-		"other date":          {dated("log/2025-11-12.md"), 0},
-		"date is of a folder": {dated("2026-11-12/a.md"), modified * math.Exp(-math.Pow(2.0/7, 2))},
+		"inside":               {turn(day(11)), 1},
+		"first moment":         {turn(day(9)), 1},
+		"last moment":          {turn(day(16).Add(-time.Second)), 1},
+		"a week after":         {turn(day(23)), math.Exp(-1)},
+		"half a week before":   {turn(day(9).Add(-84 * time.Hour)), math.Exp(-0.25)},
+		"a year before":        {turn(day(9).AddDate(-1, 0, 0)), 0},
+		"no time":              {turn(time.Time{}), 0},
+		"file":                 {file, modified},
+		"date that it says":    {record("said.md", 12), 1},
+		"another that it says": {record("said.md", 30), math.Exp(-4)},
+		"a month":              {record("month.md", 30), 1},
+		"date in a heading":    {record("log.md", 12, "Log", "2026-11-12 Standup"), 1},
+		"no date":              {record("log.md", 12), modified},
 	} {
 		require.InDelta(t, tt.want, lastWeek.timely(tt.rec), 1e-9, name)
 	}
@@ -60,7 +62,7 @@ func TestFreshCheckout(t *testing.T) {
 			m.Documents[string(rune('a'+n))] = e
 		}
 		today := timesAsked("what did we decide today", wednesday)
-		today.weighModified(m)
+		today.of(m)
 		return today.timely(store.Record{Kind: source.KindMarkdown, Path: "a.md", Time: wednesday.Add(-time.Hour)})
 	}
 	require.Zero(t, at(12, 0))

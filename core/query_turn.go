@@ -112,6 +112,11 @@ func (q *query) answerTurn(t *turn, g gathered) []*candidate {
 		}
 	}
 	t.decide(g.question, g.candidates)
+	for _, c := range g.candidates {
+		if t.question && g.isOfAnotherDay(c) {
+			c.sure, c.refused = "", verdictOtherDay
+		}
+	}
 	return slices.Concat(g.candidates, repeats)
 }
 
