@@ -63,8 +63,6 @@ const (
 	looksThrough = 10
 	// maxStaged documents describe a stage: a plan, and its subject.
 	maxStaged = 2
-	// minRule is in tokens: less is only a title.
-	minRule = 20
 )
 
 // findIntended returns what the intents of a prompt find, without repeating it.
@@ -173,7 +171,7 @@ func forNamed(_ context.Context, q *query, t *turn) (all []search) {
 	}
 	if t.NamesRules {
 		for _, document := range q.rules() {
-			isRule := func(_ relevance.Query, c *candidate) bool { return c.Tokens >= minRule }
+			isRule := func(_ relevance.Query, c *candidate) bool { return !isTitle(c.Text) }
 			all = append(all, search{text: t.text, path: document, wanted: isRule, why: "is a rule of " + document})
 		}
 	}

@@ -177,6 +177,19 @@ func (q *query) sectionsFor(ctx context.Context, t *turn, document string) ([]st
 	order := t.Pasted == 0 && (t.Orders || t.AsksForWork)
 	records, err := q.index.keywords.Document(ctx, document)
 	return slices.DeleteFunc(records, func(r store.Record) bool {
-		return r.Tokens < minRule || !whole && !governs(r, base, t.Files, order) || !q.filter.Passes(r.Scope, r.Kind, r.Path) || !q.filter.PassesAt(r.Time)
+		return isTitle(r.Text) || !whole && !governs(r, base, t.Files, order) || !q.filter.Passes(r.Scope, r.Kind, r.Path) || !q.filter.PassesAt(r.Time)
 	}), err
+}
+
+// isTitle reports whether a text is headings only. However short, other text of a rules file is a
+// rule.
+func isTitle(text string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		title := strings.TrimLeft(line, "#")
+		if isHeading := title != line && (title == "" || title[0] == ' '); line != "" && !isHeading {
+			return false
+		}
+	}
+	return true
 }

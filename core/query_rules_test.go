@@ -94,6 +94,15 @@ func TestGovernsByLanguage(t *testing.T) {
 	require.False(t, governs(section, "", []string{"a.ts"}, false), "a report of a failing test is no order to write code")
 }
 
+func TestIsTitle(t *testing.T) {
+	for text, want := range map[string]bool{
+		"# Python": true, "# Python\n\n## Style\n": true, "": true, "## Style ##": true,
+		"# Python\n\nUse ruff.": false, "Use ruff.": false, "#style: use ruff": false, "- no star imports": false, "缩进用四个空格": false,
+	} {
+		require.Equal(t, want, isTitle(text), text)
+	}
+}
+
 // A glob matches what it matches exactly, and no glob panics.
 func FuzzGlobMatches(f *testing.F) {
 	f.Add("src/**/*.{ts,tsx}", "web", "web/src/a.ts")
