@@ -42,7 +42,7 @@ func isContext(t Tier) bool { return t == Project || t == Directory }
 // real path, are not imported.
 func (r *reader) assemble(found []candidate, limits Limits, already map[string]bool, skip func(candidate) string) Memory {
 	all := inOrder(found)
-	x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}}
+	x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}, unfollowed: map[string]bool{}}
 	maps.Copy(x.given, already)
 	for i := range all {
 		c := &all[i]

@@ -148,7 +148,7 @@ func TestBudgetProperties(t *testing.T) {
 func budgetOf(r *reader, found []candidate, limits Limits) *budget {
 	var all []candidate
 	for _, c := range inOrder(found) {
-		x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}}
+		x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}, unfollowed: map[string]bool{}}
 		c.body = x.bodyOf(c)
 		all = append(all, c)
 	}

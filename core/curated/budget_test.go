@@ -246,7 +246,7 @@ func FuzzBudget(f *testing.F) {
 		var all []candidate
 		for i, text := range []string{one, two} {
 			c := parse(fmt.Sprint(i), []byte(text))
-			x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}}
+			x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}, unfollowed: map[string]bool{}}
 			x.o.NoImports = true
 			cand := candidate{file: fmt.Sprint(i), tier: Project, parsed: c}
 			cand.body = x.bodyOf(cand)

@@ -1,6 +1,7 @@
 package curated
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,6 +52,8 @@ type expansion struct {
 	*reader
 	given    map[string]bool // real paths of files that are included already
 	imported map[string]bool // those imported here
+	// unfollowed are the imports that were named as not followed.
+	unfollowed map[string]bool
 }
 
 // A part is a file whose text goes into a body.
@@ -79,11 +82,11 @@ func (x *expansion) expand(d *body, p part) []line {
 		}
 		l := line{text, p.from, p.skipped + i + 1}
 		imports := p.imports[i]
-		if x.o.NoImports || len(imports) == 0 || imports[0].mention {
+		if x.o.NoImports || len(imports) == 0 || imports[0].mention || x.isText(p, imports[0], l.number) {
 			out = append(out, l)
 		}
 		for _, n := range imports {
-			if x.o.NoImports || n.mention && !p.mentions {
+			if x.o.NoImports || n.mention && !p.mentions || x.isText(p, n, l.number) {
 				continue
 			}
 			count++
@@ -97,6 +100,20 @@ func (x *expansion) expand(d *body, p part) []line {
 		}
 	}
 	return append(out, mentioned...)
+}
+
+// isText reports whether what may be an import is none. A file that is there, but of a kind that is
+// not followed, is named once.
+func (x *expansion) isText(p part, n importRef, number int) bool {
+	t := x.targets[importKey{p.real, n.path}]
+	if !n.perhaps || t.parsed != nil {
+		return false
+	}
+	if errors.Is(t.err, errOtherFile) && !x.unfollowed[n.path] {
+		x.unfollowed[n.path] = true
+		x.warn(p.from.path, number, fmt.Sprintf("import of %.200q is not followed: only .md files are", n.path))
+	}
+	return t.err == nil || errors.Is(t.err, errKind) || isMissing(t.err)
 }
 
 // insert returns the imported lines, a comment that refuses them, or nothing if they are elsewhere.

@@ -10,40 +10,43 @@ import (
 	"github.com/memcore/memcore/internal/paths"
 )
 
-// resolveImport returns an import's path, which open must check.
+// resolveImport returns an import's path, which open must check. The path comes with errKind, too.
 func resolveImport(from, name, home string) (string, error) {
-	if err := checkName(name, runtime.GOOS == "windows"); err != nil {
-		return "", err
+	kind := checkName(name, runtime.GOOS == "windows")
+	if kind != nil && kind != errKind {
+		return "", kind
 	}
 	switch {
 	case strings.HasPrefix(name, "~"):
 		if home == "" {
 			return "", errors.New("there is no home folder")
 		}
-		return filepath.Join(home, filepath.FromSlash(name[1:])), nil
+		return filepath.Join(home, filepath.FromSlash(name[1:])), kind
 	case filepath.IsAbs(name):
-		return filepath.Clean(name), nil
+		return filepath.Clean(name), kind
 	}
-	return filepath.Join(from, filepath.FromSlash(name)), nil
+	return filepath.Join(from, filepath.FromSlash(name)), kind
 }
 
-// checkName refuses paths that must not be looked up.
+// checkName refuses paths that must not be looked up, and at last those of other kinds (errKind).
 func checkName(name string, windows bool) error {
 	switch {
 	case len(name) > paths.Longest:
 		return fmt.Errorf("its path is too long: %d bytes", len(name))
 	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return errors.New("its path has control characters in it")
-	case !isMarkdown(name):
-		return errKind
 	case strings.Contains(name, "://"):
 		return errors.New("addresses cannot be imported, only files")
 	case strings.HasPrefix(name, "~") && !strings.HasPrefix(name, "~/") && !(windows && strings.HasPrefix(name, `~\`)):
 		return errors.New("files in other users' home folders cannot be imported")
 	case !windows && (strings.Contains(name, `\`) || hasDrive(name)):
 		return errors.New("its path is that of another system; write it with /")
-	case windows:
-		return checkWindowsName(name)
+	}
+	if err := checkWindowsName(name); windows && err != nil {
+		return err
+	}
+	if !isMarkdown(name) {
+		return errKind
 	}
 	return nil
 }

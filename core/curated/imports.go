@@ -2,7 +2,9 @@ package curated
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,6 +21,9 @@ type importRef struct {
 	path string
 	// mention means in a sentence, where few agents follow it.
 	mention bool
+	// perhaps means that it may name no file: a line with blanks, or another kind of file. Without
+	// such a file it is text.
+	perhaps bool
 }
 
 // importsOf finds the imports outside of code and comments, by line.
@@ -41,7 +46,12 @@ func importsOf(lines []string) map[int][]importRef {
 			}
 			if path, ok := importOf(line); ok {
 				found[i] = []importRef{{path: path}}
-			} else if strings.Contains(strings.ToLower(line), ".md") {
+				continue
+			}
+			if path, ok := blankImportOf(line); ok {
+				found[i] = append(found[i], importRef{path: path, perhaps: true})
+			}
+			if strings.Contains(line, "@") {
 				found[i] = append(found[i], mentionsIn(codeSpan().ReplaceAllString(line, "``"))...)
 			}
 		}
@@ -49,12 +59,15 @@ func importsOf(lines []string) map[int][]importRef {
 	return found
 }
 
-// ImportsIn returns the paths that the text of a memory file imports, also by mentions.
+// ImportsIn returns the paths that the text of a memory file imports, also by mentions, or would
+// import if there were such a file.
 func ImportsIn(text string) (all []string) {
 	c := parse("", []byte(text))
 	for i := range c.lines {
 		for _, found := range c.imports[i] {
-			all = append(all, found.path)
+			if isMarkdown(found.path) {
+				all = append(all, found.path)
+			}
 		}
 	}
 	return all
@@ -88,16 +101,23 @@ func openFence(lines []string) fence.Fence {
 // followsMentions reports whether a mention in a file's sentence is an import.
 func followsMentions(file string) bool { return slices.Contains(mentioning, filepath.Base(file)) }
 
-func mentionsIn(line string) []importRef {
-	var all []importRef
-	for {
-		at := mention().FindStringSubmatchIndex(line)
+// mentionsIn returns Markdown files first: the others are not followed.
+func mentionsIn(line string) (all []importRef) {
+	for rest := line; ; {
+		at := mention().FindStringSubmatchIndex(rest)
 		if at == nil {
-			return all
+			break
 		}
-		all = append(all, importRef{path: line[at[2]:at[3]], mention: true})
-		line = line[at[3]:] // the end of one may begin the next
+		all = append(all, importRef{path: rest[at[2]:at[3]], mention: true})
+		rest = rest[at[3]:] // the end of one may begin the next
 	}
+	alone := strings.TrimSpace(itemMark().ReplaceAllString(strings.TrimSpace(line), ""))
+	for _, at := range otherMention().FindAllStringSubmatch(line, maxImports) {
+		if path := strings.TrimRight(at[1], ".,:;!?*"); !isMarkdown(path) {
+			all = append(all, importRef{path: path, mention: alone != "@"+path, perhaps: true})
+		}
+	}
+	return all
 }
 
 // outsideComment removes HTML comments and reports whether one stays open.
@@ -136,6 +156,13 @@ func importOf(line string) (path string, ok bool) {
 	return rest, !strings.ContainsAny(rest, " \t") && isMarkdown(rest)
 }
 
+// blankImportOf returns the path of "@with blanks.md" that is a whole line, item or quote.
+func blankImportOf(line string) (path string, ok bool) {
+	rest, ok := strings.CutPrefix(itemMark().ReplaceAllString(strings.TrimSpace(line), ""), "@")
+	path = strings.ReplaceAll(strings.Trim(rest, `"'`), `\ `, " ")
+	return path, ok && isMarkdown(path) && strings.Contains(path, " ") && !strings.Contains(path, " @")
+}
+
 func isIndented(line string) bool {
 	return strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 }
@@ -146,6 +173,10 @@ var (
 	})
 	codeSpan = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile("`+[^`]*`+")
+	})
+	// otherMention is "@path" in a sentence.
+	otherMention = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:^|[\s(|>,:;*_"'（，。、：；])@([\p{L}\p{N}_./~-][^\s@()<>|` + "`" + `"'，。、：；（）]*)`)
 	})
 	// mention is "@path.md" in a sentence, not in mail addresses or labels.
 	mention = sync.OnceValue(func() *regexp.Regexp {
@@ -167,20 +198,24 @@ type importTarget struct {
 	err    error
 }
 
-// wanted returns imports in order, up to the limit.
+// wanted returns imports in order, up to the limit, and as many of what may be one.
 func (r *reader) wanted(c *parsed, mentions bool) []importRef {
 	if r.o.NoImports {
 		return nil
 	}
-	var all []importRef
+	var sure, perhaps []importRef
 	for i := range c.lines {
 		for _, n := range c.imports[i] {
-			if !n.mention || mentions {
-				all = append(all, n)
+			switch {
+			case n.mention && !mentions:
+			case n.perhaps:
+				perhaps = append(perhaps, n)
+			default:
+				sure = append(sure, n)
 			}
 		}
 	}
-	return all[:min(len(all), maxImports)]
+	return slices.Concat(sure[:min(len(sure), maxImports)], perhaps[:min(len(perhaps), maxImports)])
 }
 
 const (
@@ -245,9 +280,26 @@ func (r *reader) target(ctx context.Context, at importKey) importTarget {
 		return importTarget{err: err}
 	}
 	path, err := resolveImport(filepath.Dir(at.from), at.name, r.o.Home)
+	if errors.Is(err, errKind) && r.isFile(path) {
+		return importTarget{err: errOtherFile}
+	}
 	if err != nil {
 		return importTarget{err: err}
 	}
 	c, err := r.open(path, false, maxImportBytes)
 	return importTarget{c, err}
+}
+
+// errOtherFile is errKind for a file that exists.
+var errOtherFile = fmt.Errorf("%w", errKind)
+
+// isFile reports whether a path is a file in a trusted folder.
+func (r *reader) isFile(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	root, err := r.rootOf(real)
+	info, statErr := os.Stat(real)
+	return err == nil && root != "" && statErr == nil && info.Mode().IsRegular()
 }

@@ -37,6 +37,11 @@ func TestImports(t *testing.T) {
 		{"an open fence ends with its file", map[string]string{"BEANS.md": "@x.md\nb", "x.md": "X\n~~~~ sh\ncode"}, "X\n~~~~ sh\ncode\n~~~~\nb", []string{"x.md:3: a code fence is not closed"}},
 		{"off where it is imported", map[string]string{"BEANS.md": "a\n@x.md", "x.md": "---\nenabled: false\n---\nX"}, "a", nil},
 		{"an import that is no memory by its globs is one by its import", map[string]string{"BEANS.md": "@.beans/rules/r.md", ".beans/rules/r.md": "---\nglobs: '*.go'\n---\nR"}, "R", nil},
+		{"blanks in a line that is only an import", map[string]string{"BEANS.md": "@docs/style guide.md\n- @docs/style guide.md\n> @\"my rules.md\"\n@with\\ blank.md\n@no such file.md\n@alice wrote docs/x.md",
+			"docs/style guide.md": "S", "my rules.md": "M", "with blank.md": "B", "docs/x.md": "X"}, "S\nM\nB\n@no such file.md\n@alice wrote docs/x.md", nil},
+		{"files of other kinds are named once", map[string]string{"BEANS.md": "@docs/LICENSE\n@docs/LICENSE\nCommands: @package.json\n@docs\n@absent.txt\n@../outside.txt",
+			"docs/LICENSE": "MIT", "package.json": "{}", "../outside.txt": "no"}, "@docs/LICENSE\n@docs/LICENSE\nCommands: @package.json\n@docs\n@absent.txt\n@../outside.txt",
+			[]string{"BEANS.md:1: import of \"docs/LICENSE\" is not followed: only .md files are"}},
 		{"a broken import", map[string]string{"BEANS.md": "@x.md", "x.md": "---\n[\n---\nX"}, "X", []string{"x.md:2: frontmatter is not used"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,7 +79,9 @@ func TestMentions(t *testing.T) {
 	} {
 		var got []string
 		for _, n := range importsOf([]string{in})[0] {
-			got = append(got, n.path)
+			if !n.perhaps {
+				got = append(got, n.path)
+			}
 		}
 		require.Equal(t, want, got, "%q", in)
 	}
@@ -89,6 +96,12 @@ func TestMentions(t *testing.T) {
 	m := w.load()
 	require.Equal(t, "See @README.md and @absent.md, `@x.md`.\nEnd.\n\n<!-- @README.md -->\nR\nD", text(m))
 	require.Empty(t, m.Warnings, "a sentence may speak of what is no file")
+	w.write("package.json", "{}")
+	w.write("CLAUDE.md", "See @README.md, @package.json, for commands; `@package.json` and @types/node.\n@Override @package.json.")
+	m = w.load()
+	require.Contains(t, text(m), "R\nD")
+	require.Len(t, m.Warnings, 1)
+	require.Equal(t, "CLAUDE.md:1: import of \"package.json\" is not followed: only .md files are", m.Warnings[0].String())
 }
 
 func TestImportLimits(t *testing.T) {
