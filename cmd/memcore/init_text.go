@@ -75,14 +75,17 @@ func keepsPrompts(a *cli, r initRequest) bool {
 	return a.Settings.Hook.Log
 }
 
-// hiddenText is "not the 8 Markdown files in hidden folders: .agents, .plans; --hidden adds them".
+// hiddenText is "left out: 8 Markdown files in hidden folders: .agents (6), .plans (2); --hidden or
+// 'memcore index . .agents .plans' adds them".
 func hiddenText(hidden map[string]int, wanted bool) string {
 	n := 0
-	for _, files := range hidden {
-		n += files
-	}
 	folders := slices.Sorted(maps.Keys(hidden))
-	text := fmt.Sprintf("%s in hidden folders: %s", plain.Count(n, "Markdown file"), strings.Join(folders, ", "))
+	var counts []string
+	for _, folder := range folders {
+		n += hidden[folder]
+		counts = append(counts, fmt.Sprintf("%s (%d)", folder, hidden[folder]))
+	}
+	text := fmt.Sprintf("%s in hidden folders: %s", plain.Count(n, "Markdown file"), strings.Join(counts, ", "))
 	if wanted {
 		return text
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/git/gitignore"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // memoryFiles are all agents'. memcore writes to the first.
@@ -27,7 +28,8 @@ type Folder struct {
 	Markdown    int      `json:"markdown"` // files to be indexed
 	// Logs counts conversations about the project by log format.
 	Logs map[string]int `json:"logs"`
-	// Hidden counts the Markdown files that are left out because their folder is hidden, by folder.
+	// Hidden counts the Markdown files that are left out because their folder is hidden, by the path
+	// of that folder.
 	Hidden map[string]int `json:"hidden,omitempty"`
 	// Longest is the path of the longest of the files to be indexed, without MemoryFiles, or "".
 	Longest string `json:"-"`
@@ -40,7 +42,8 @@ func Look(ctx context.Context, project string, files, logs []source.Source) (Fol
 	_, err := os.Lstat(filepath.Join(project, ".git"))
 	f.Git = err == nil
 	longest, listed := int64(0), map[string]bool{}
-	for _, d := range documents(ctx, files) {
+	found, folders := list(ctx, files)
+	for _, d := range found {
 		if d.Kind != source.KindMarkdown {
 			continue
 		}
@@ -51,9 +54,10 @@ func Look(ctx context.Context, project string, files, logs []source.Source) (Fol
 		}
 	}
 	if len(files) > 0 {
-		f.Hidden = hiddenMarkdown(ctx, project, listed)
+		f.Hidden = hiddenMarkdown(ctx, project, folders, listed)
 	}
-	for _, d := range documents(ctx, logs) {
+	sessions, _ := list(ctx, logs)
+	for _, d := range sessions {
 		if d.Kind == source.KindConversation {
 			f.Logs[d.Format]++
 		}
@@ -61,44 +65,63 @@ func Look(ctx context.Context, project string, files, logs []source.Source) (Fol
 	return f, ctx.Err()
 }
 
-func documents(ctx context.Context, sources []source.Source) (all []source.Document) {
+func list(ctx context.Context, sources []source.Source) (documents []source.Document, folders []string) {
 	for _, s := range sources {
 		if listing, err := s.List(ctx); err == nil {
-			all = append(all, listing.Documents...)
+			documents, folders = append(documents, listing.Documents...), append(folders, listing.Folders...)
 		}
 	}
-	return all
+	return documents, folders
 }
 
 // maxHidden bounds how many files and folders hiddenMarkdown looks at.
 const maxHidden = 20_000
 
-// hiddenMarkdown counts the Markdown files in hidden folders of a project that are not listed. It
-// does not look into folders that git ignores.
-func hiddenMarkdown(ctx context.Context, project string, listed map[string]bool) map[string]int {
+// hiddenMarkdown counts the Markdown files that are not listed in the hidden folders of a project's
+// folders. It does not look into those that git ignores.
+func hiddenMarkdown(ctx context.Context, project string, folders []string, listed map[string]bool) map[string]int {
 	var cache gitignore.Cache
-	ignores := (*gitignore.Stack)(nil).Push("", cache.In(project))
 	all, seen := map[string]int{}, 0
-	entries, _ := os.ReadDir(project)
-	for _, top := range entries {
-		if !top.IsDir() || !strings.HasPrefix(top.Name(), ".") || top.Name() == ".git" || ignores.Ignores(top.Name(), true) {
-			continue
+	for _, folder := range folders {
+		above, ok := paths.Within(project, folder)
+		if !ok || isHidden(above) || seen > maxHidden {
+			continue // of a hidden folder, the outermost counts
 		}
-		_ = filepath.WalkDir(filepath.Join(project, top.Name()), func(path string, entry fs.DirEntry, err error) error {
-			if seen++; err != nil || seen > maxHidden || ctx.Err() != nil {
-				return fs.SkipAll
+		ignores := (*gitignore.Stack)(nil).Push("", cache.In(project))
+		if above != "." {
+			prefix := ""
+			for name := range strings.SplitSeq(filepath.ToSlash(above), "/") {
+				prefix += name + "/"
+				ignores = ignores.Push(prefix, cache.In(filepath.Join(project, filepath.FromSlash(prefix))))
 			}
-			rel, err := filepath.Rel(project, path)
-			if err == nil && entry.Type().IsRegular() && strings.EqualFold(filepath.Ext(path), ".md") && !listed[filepath.ToSlash(rel)] {
-				all[top.Name()]++
+		}
+		entries, _ := os.ReadDir(folder)
+		for _, top := range entries {
+			path := filepath.ToSlash(filepath.Join(above, top.Name()))
+			if !top.IsDir() || !strings.HasPrefix(top.Name(), ".") || top.Name() == ".git" || ignores.Ignores(path, true) {
+				continue
 			}
-			return nil
-		})
+			_ = filepath.WalkDir(filepath.Join(folder, top.Name()), func(file string, entry fs.DirEntry, err error) error {
+				if seen++; err != nil || seen > maxHidden || ctx.Err() != nil {
+					return fs.SkipAll
+				}
+				rel, err := filepath.Rel(project, file)
+				if err == nil && entry.Type().IsRegular() && strings.EqualFold(filepath.Ext(file), ".md") && !listed[filepath.ToSlash(rel)] {
+					all[path]++
+				}
+				return nil
+			})
+		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
 	return all
+}
+
+// isHidden reports whether a path has a hidden folder.
+func isHidden(path string) bool {
+	return strings.HasPrefix(path, ".") && path != "." || strings.Contains(filepath.ToSlash(path), "/.")
 }
 
 // memoryFilesOf returns no second names of a file: agents would get it twice.
