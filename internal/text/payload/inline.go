@@ -212,19 +212,22 @@ func isMinified(line string) bool {
 		float64(letters) > 0.25*float64(size) && float64(code) > 0.06*float64(size)
 }
 
-// saysInTags reports whether a line of HTML has text between its tags.
+// saysInTags reports whether a line of HTML has text between its tags that is no code.
 func saysInTags(line string) bool {
 	if !strings.HasPrefix(strings.TrimLeft(line, " \t>|"), "<") {
 		return false
 	}
-	letters, inTag := 0, false
+	letters, code, inTag := 0, 0, false
 	for i := range len(line) {
 		switch c := line[i]; {
 		case c == '<' || c == '>':
 			inTag = c == '<'
-		case !inTag && (isLetter(c) || c >= 0x80):
+		case inTag:
+		case isLetter(c) || c >= 0x80:
 			letters++
+		case strings.IndexByte("{}();=", c) >= 0:
+			code++
 		}
 	}
-	return 8*letters > len(line)
+	return 8*letters > len(line) && 20*code < letters
 }

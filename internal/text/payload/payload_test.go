@@ -69,6 +69,7 @@ func TestPayloadsGo(t *testing.T) {
 		{"certificate", "-----BEGIN CERTIFICATE-----\n" + wrapped(base64Of(90), 64, "\n") + "\n-----END CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n"},
 		{"message", "-----BEGIN PGP MESSAGE-----\nVersion: 2\n\n" + wrapped(base64Of(200), 64, "\n") + "\n=aB3d\n-----END PGP MESSAGE-----", "-----BEGIN PGP MESSAGE-----\nVersion: 2\n\n…\n-----END PGP MESSAGE-----"},
 		{"minified code", "```js\n" + script + "\n```", "```js\n…\n```"},
+		{"minified script of a page", "<script>" + script + "</script>\n", "…\n"},
 		{"table of numbers", "| load | time |\n|---:|---:|\n" + rows(100, "| %d | %d.5 |"), "| load | time |\n|---:|---:|\n| 0 | 0.5 |\n| 919 | 1.5 |\n| 838 | 2.5 |\n…\n"},
 		{"numbers with commas", "x,y\n" + rows(40, "%d,-%d.25e3"), "x,y\n0,-0.25e3\n919,-1.25e3\n838,-2.25e3\n…\n"},
 		{"hex dump", rows(40, "%08x: 7f45 4c46 0201 0100 0000 0000 0000 %04x  .ELF............"), "00000000: 7f45 4c46 0201 0100 0000 0000 0000 0000  .ELF............\n00000397: 7f45 4c46 0201 0100 0000 0000 0000 0001  .ELF............\n00000346: 7f45 4c46 0201 0100 0000 0000 0000 0002  .ELF............\n…\n"},
