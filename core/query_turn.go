@@ -54,6 +54,9 @@ const (
 	leastNew = 0.35
 )
 
+// SilenceMachine is why a prompt gets nothing that a program wrote in its user's place.
+const SilenceMachine = "a program wrote the prompt, not the user"
+
 func turnOf(request string) *turn {
 	t := &turn{Prompt: prompt.Parse(request)}
 	bare := t.Kind == prompt.Request && len(strings.Fields(t.Plain)) <= maxBare
@@ -61,10 +64,12 @@ func turnOf(request string) *turn {
 	if !t.question {
 		t.moments = digest.MomentsAsked(t.Own)
 	}
-	switch t.Kind {
-	case prompt.Acknowledgement:
+	switch {
+	case prompt.ByMachine(request):
+		t.silence = SilenceMachine
+	case t.Kind == prompt.Acknowledgement:
 		t.silence = "the prompt only lets the agent go on"
-	case prompt.Selection:
+	case t.Kind == prompt.Selection:
 		t.silence = "the prompt picks from what the agent has just listed"
 	}
 	t.text = t.Gist()

@@ -81,3 +81,9 @@ func TestCountLater(t *testing.T) {
 	}
 	require.Equal(t, []int{2, 0, 2, 0, 0}, later)
 }
+
+// Programs also write prompts, through all roads.
+func TestTurnOfAProgram(t *testing.T) {
+	require.Equal(t, SilenceMachine, turnOf("<task-notification>\n<summary>Which port has staging?</summary>\n</task-notification>").silence)
+	require.Empty(t, turnOf("Which port has staging?").silence)
+}

@@ -249,6 +249,9 @@ func transcriptOf(said []session.Message, limit int) (text string, redacted int)
 	var lines []string
 	size := 0
 	for _, s := range slices.Backward(said) {
+		if isMachine(s) {
+			continue
+		}
 		// Redact before cutting: a part of a key is not recognised.
 		words, found := secret.Redact(strings.ToValidUTF8(s.Content[:min(len(s.Content), maxRead)], ""))
 		if len(words) > maxMessage {

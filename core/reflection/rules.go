@@ -66,6 +66,9 @@ func Propose(ctx context.Context, data *notes.Data, said []session.Message, now 
 		if ctx.Err() != nil || len(found) >= maxProposals {
 			break
 		}
+		if isMachine(m) {
+			continue
+		}
 		all := sentencesOf(m.Content)
 		if at := slices.IndexFunc(all, isProblem); at >= 0 {
 			problems[i] = all[at]
@@ -87,6 +90,11 @@ func Propose(ctx context.Context, data *notes.Data, said []session.Message, now 
 		}
 	}
 	return found, ctx.Err()
+}
+
+// isMachine reports whether a program wrote a message in the user's place.
+func isMachine(m session.Message) bool {
+	return (m.Role == "user" || m.Role == "") && prompt.ByMachine(m.Content)
 }
 
 func idOf(p notes.Proposal) string {

@@ -31,6 +31,7 @@ func TestPropose(t *testing.T) {
 		"chinese":               {said("user", "我喜欢用中文讨论，代码用英文。"), []string{"preference facts/preferences.md: - 我喜欢用中文讨论，代码用英文。"}},
 		"question":              {said("user", "Do you know what I prefer to eat?"), []string{}},
 		"said by the assistant": {said("assistant", "I prefer tabs over spaces, always."), []string{}},
+		"by a program":          {said("user", "[SYSTEM NOTIFICATION - NOT USER INPUT]\nNever use the arm64 image again.", "user", "<task-notification>\n<result>I prefer tabs over spaces.</result>\n</task-notification>"), []string{}},
 		"in code":               {said("user", "Look:\n```\n# always use this flag here\n```\nthanks a lot"), []string{}},
 		"secret":                {said("user", "Remember that the password is c0rrect-horse-battery"), []string{}},
 		"twice":                 {said("user", "I prefer tabs over spaces.", "user", "i prefer tabs over the spaces"), []string{"preference facts/preferences.md: - I prefer tabs over spaces."}},

@@ -16,6 +16,7 @@ import (
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/text/prompt"
 )
 
 // A Memory is the memory of a workspace.
@@ -112,6 +113,11 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, en
 	case SessionStart:
 		a.startSession(ctx)
 	case Prompt:
+		if prompt.ByMachine(e.Prompt) {
+			// Nobody asked. What the session begins with waits for the user.
+			a.entry.Reason = core.SilenceMachine
+			break
+		}
 		a.answerPrompt(ctx)
 	case Tool:
 		a.answerTool(ctx)

@@ -410,6 +410,25 @@ func TestReference(t *testing.T) {
 	require.Empty(t, send("gemini prompt"))
 }
 
+// Nobody asks for memory with a prompt that a program wrote. It is no message of the session, and what
+// the session begins with waits for the user's own.
+func TestPromptOfAProgram(t *testing.T) {
+	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated", notice: "2 proposals wait."}
+	o := Options{Journal: testJournal(t)}
+	e := Event{Agent: "claude-code", Name: "UserPromptSubmit", Kind: Prompt, Session: "s", Prompt: "[SYSTEM NOTIFICATION - NOT USER INPUT]\nMonitor event: the ferry is late."}
+	reply, entry, recorded := Handle(t.Context(), e, m, o)
+	require.Nil(t, reply)
+	require.True(t, recorded)
+	require.Equal(t, core.SilenceMachine, entry.Reason)
+	require.Empty(t, m.asked)
+	require.Empty(t, m.said)
+	e.Prompt = "when does the ferry leave?"
+	reply, _, _ = Handle(t.Context(), e, m, o)
+	require.Contains(t, textOf(t, reply), "# Curated")
+	require.Contains(t, textOf(t, reply), "ferry")
+	require.Equal(t, []string{"user: when does the ferry leave?"}, m.said)
+}
+
 // A session whose start was missed, or was late, begins with its next prompt.
 func TestMissedStart(t *testing.T) {
 	o := Options{Journal: testJournal(t)}
