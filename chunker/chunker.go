@@ -9,7 +9,12 @@
 // agents at work.
 package chunker
 
-import "time"
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Options bound the size of chunks. The zero value suits a model that reads 256 tokens.
 type Options struct {
@@ -81,7 +86,8 @@ type Warning struct {
 type Turn struct {
 	// Line and EndLine are its first and last line in the log, from 1.
 	Line, EndLine int
-	// Role is "user", "assistant", "system" or "tool".
+	// Role is "user", "assistant", "subagent", "system" or "tool". It says who spoke, whatever the
+	// record of the log is called. A subagent's turn is its report to the agent that asked it.
 	Role string
 	// Speaker is the name to show; empty means Role.
 	Speaker string
@@ -91,9 +97,42 @@ type Turn struct {
 	Time time.Time
 	// Text is the message without tool calls; may be empty.
 	Text string
+	// Dialog says how a user spoke in a dialog of the agent; "" if they wrote a message.
+	Dialog Dialog `json:",omitempty"`
+	// Asked is what the text answers if that is no turn: the question of a dialog, the task of a
+	// subagent.
+	Asked string `json:",omitempty"`
 	// Tools are the tool calls of this turn with their results.
 	Tools []ToolUse
 }
+
+// Said returns the text of a turn; of a dialog, behind what the user was asked, since either alone
+// says little.
+func (t Turn) Said() string {
+	text, asked := strings.TrimSpace(t.Text), oneLine(t.Asked)
+	if t.Dialog == "" || text == "" || asked == "" {
+		return text
+	}
+	last, _ := utf8.DecodeLastRuneInString(asked)
+	if unicode.IsLetter(last) || unicode.IsDigit(last) || last == ')' {
+		asked += ":"
+	}
+	if strings.ContainsRune("#-*+|>`~1", rune(text[0])) {
+		return asked + "\n" + text // a heading or a list begins a line
+	}
+	return asked + " " + text
+}
+
+// A Dialog is the kind of a dialog in which an agent asked its user.
+type Dialog string
+
+// Kinds of dialogs.
+const (
+	DialogChoice    Dialog = "choice"    // the user chose among the agent's answers to its question
+	DialogAnswer    Dialog = "answer"    // the user answered a question in their own words
+	DialogPlan      Dialog = "plan"      // the user approved a plan of the agent, or edited it
+	DialogRejection Dialog = "rejection" // the user rejected a call, and said why
+)
 
 // A ToolUse is a call of a tool, its result, or both.
 type ToolUse struct {
@@ -101,4 +140,6 @@ type ToolUse struct {
 	Input  string // JSON or free text, empty if this is only a result
 	Output string // free text, empty if this is only a call
 	Failed bool
+	// Refused means that a person did not allow the call, or stopped it.
+	Refused bool `json:",omitempty"`
 }

@@ -72,7 +72,7 @@ func (s turnText) whole() (text string, tools []block) {
 }
 
 func (c *conversation) reduce(t Turn) turnText {
-	text := payload.Without(strings.TrimSpace(cleanString(t.Text)))
+	text := payload.Without(strings.TrimSpace(cleanString(t.Said())))
 	tools := t.Tools
 	if t.Role == "tool" && len(tools) == 0 && text != "" {
 		text, tools = "", []ToolUse{{Output: text}}

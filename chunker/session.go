@@ -40,27 +40,38 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 	leftOut = make([]string, len(turns))
 	heading := c.shorten(request, requestSize)
 	for i, t := range turns {
-		text := payload.Without(strings.TrimSpace(cleanString(t.Text)))
+		text := payload.Without(strings.TrimSpace(cleanString(t.Said())))
 		kept, asked, reason := "", "", LeftOutTools
 		switch {
 		case text == "":
+		case t.Role == "user" && t.Dialog != "":
+			kept, reason = decided(t, text)
 		case t.Role == "user":
 			kept, asked, reason = userText(text)
 		case t.Role == "system":
 			reason = LeftOutSummary
-		case t.Role == "assistant":
-			last := isLastAnswer(turns, i)
-			if kept, reason = answer(text, last); reason == "" && o.Redact != nil {
+		case t.Role == "assistant" || t.Role == "subagent":
+			least := leastAnswer
+			if t.Role == "subagent" {
+				least = leastReport
+			} else if isLastAnswer(turns, i) {
+				least = leastLastAnswer
+			}
+			if kept, reason = answer(text, least); reason == "" && o.Redact != nil {
 				if clean := o.Redact(text); clean != text {
 					text = clean
-					kept, reason = answer(text, last)
+					kept, reason = answer(text, least)
 				}
 			}
 		}
 		if reason == "" && o.Redact != nil && !strings.Contains(text, kept) {
 			kept = o.Redact(kept) // cutting may have joined the parts of a secret
 		}
-		if reason == "" && !c.chunksUnder(t, kept, heading) {
+		under := heading
+		if t.Role == "subagent" && under == "" {
+			under = c.shorten(oneLine(cleanString(head(t.Asked, neighbourBytes))), requestSize)
+		}
+		if reason == "" && !c.chunksUnder(t, kept, under) {
 			reason = LeftOutCode
 		}
 		leftOut[i] = reason
@@ -74,7 +85,7 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 // Request returns the last request's title (prompt.Title), or earlier.
 func Request(turns []Turn, earlier string) string {
 	for _, t := range slices.Backward(turns) {
-		if t.Role != "user" {
+		if t.Role != "user" || t.Dialog != "" {
 			continue
 		}
 		if asked := prompt.Title(cleanString(t.Text)); asked != "" {
@@ -100,11 +111,11 @@ func (c *conversation) chunksUnder(t Turn, text, heading string) bool {
 	return number > 0
 }
 
-// isLastAnswer reports whether no later turn answers the same request.
+// isLastAnswer reports whether no later turn answers the same request, which goes on after a dialog.
 func isLastAnswer(turns []Turn, i int) bool {
 	for _, t := range turns[i+1:] {
 		switch {
-		case strings.TrimSpace(t.Text) == "":
+		case strings.TrimSpace(t.Text) == "", t.Dialog != "":
 		case t.Role == "user":
 			return true
 		case t.Role == "assistant":
@@ -117,6 +128,7 @@ func isLastAnswer(turns []Turn, i int) bool {
 const (
 	leastAnswer     = 160 // bytes of an answer in the middle of the work
 	leastLastAnswer = 60  // of the last one
+	leastReport     = 25  // of a subagent's, which says nothing else
 	leastFinding    = 70  // of one that says what it found
 	longestUnknown  = 400 // of one that may only say what it did not find
 	leastClause     = 25  // of what it says beside that
@@ -130,8 +142,8 @@ var (
 		`ursache|weil|stattdessen|porque|en vez de|parce que|au lieu)\b|原因|问题是|問題|因为|解决|修复|ため|原因は|修正`)
 )
 
-// answer returns what to keep, or why nothing.
-func answer(text string, last bool) (kept, leftOut string) {
+// answer returns what to keep of an answer that needs a least length, or why nothing.
+func answer(text string, least int) (kept, leftOut string) {
 	kept = withoutAsides(withoutLongCode(text))
 	prose := proseOf(kept)
 	length := weight(prose)
@@ -140,7 +152,7 @@ func answer(text string, last bool) (kept, leftOut string) {
 		return "", LeftOutCode
 	case length < longestUnknown && saysUnknown(prose):
 		return "", LeftOutUnknown
-	case length >= leastAnswer, last && length >= leastLastAnswer, !last && length >= leastFinding && finds().MatchString(prose):
+	case length >= least, length >= leastFinding && finds().MatchString(prose):
 		return kept, ""
 	case announces().MatchString(proseOf(text)):
 		return "", LeftOutAnnouncement
@@ -219,6 +231,18 @@ func userText(text string) (stated, asked, leftOut string) {
 	}
 	stated, leftOut = statement(form)
 	return stated, asked, leftOut
+}
+
+// decided returns what to keep of what a user said in a dialog: whatever they decide is worth
+// remembering, but for a rejection without a reason. Of a plan, long code is left out.
+func decided(t Turn, text string) (kept, leftOut string) {
+	switch {
+	case t.Dialog == DialogPlan:
+		return withoutAsides(withoutLongCode(text)), ""
+	case t.Dialog == DialogRejection && prompt.Form(head(t.Text, mostStatementCuts)).Kind != prompt.Request:
+		return "", LeftOutRequest
+	}
+	return text, ""
 }
 
 // statement returns what the user states, or why nothing.

@@ -104,6 +104,38 @@ func TestSessionOfText(t *testing.T) {
 	require.Equal(t, 3, strings.Count(text, "x := 1"), "long code is cut")
 }
 
+// A dialog goes on with the request, and what the user decides there is kept with what they were asked.
+// A subagent's report is an answer to the request; without one, to what the subagent was asked.
+func TestSessionOfDialogsAndSubagents(t *testing.T) {
+	const options = "There are two brokers that fit: NATS keeps it simple, Kafka keeps it all."
+	turns := log("user: set up the queue", "assistant: "+options, "user: NATS", "user: no", "user: # Queue\n\nNATS on mq-1.\n\n```sh\n"+strings.Repeat("make\n", 20)+"```", "subagent: Port 4222 is taken on mq-1.", "user: keep it in attic/", "assistant: It runs.")
+	for i, asked := range map[int][2]string{2: {"choice", "Which\nbroker?"}, 3: {"rejection", "The user rejected Bash (rm -r data)"}, 4: {"plan", "The user approved this plan:"}, 6: {"rejection", "The user rejected Bash (rm -r old)"}} {
+		turns[i].Dialog, turns[i].Asked = chunker.Dialog(asked[0]), asked[1]
+	}
+	turns[5].Speaker = "subagent Explore"
+	chunks, left := chunker.Session("log.jsonl", turns, "", chunker.Options{})
+	var got []string
+	for _, c := range chunks {
+		got = append(got, c.Speaker+" | "+strings.Join(c.Headings, "; ")+" | "+c.Text)
+	}
+	require.Equal(t, []string{
+		"user | set up the queue | Which broker? NATS",
+		"user | set up the queue | The user approved this plan:\n# Queue\n\nNATS on mq-1.\n\n```sh\nmake\nmake\nmake\n…\n```",
+		"subagent Explore | set up the queue | Port 4222 is taken on mq-1.",
+		"user | set up the queue | The user rejected Bash (rm -r old): keep it in attic/",
+	}, got)
+	require.Equal(t, []string{chunker.LeftOutRequest, chunker.LeftOutShort, "", chunker.LeftOutRequest, "", "", "", chunker.LeftOutShort}, left, "the answer before a dialog is not the last one")
+	require.Equal(t, "set up the queue", chunker.Request(turns, ""))
+
+	alone := log("subagent: Port 4222 is taken by the old broker on mq-1, which must go first.")
+	alone[0].Asked = "Check the ports"
+	chunks, _ = chunker.Session("log.jsonl", alone, "", chunker.Options{})
+	require.Equal(t, []string{"Check the ports"}, chunks[0].Headings)
+
+	talk := chunker.Conversation("log.jsonl", turns[2:3], chunker.Options{})
+	require.Equal(t, "Which broker? NATS", talk[0].Text)
+}
+
 // A log in parts makes the same chunks as at once.
 func TestSessionReadOn(t *testing.T) {
 	turns := log("user: why does the worker stop?", "assistant: "+cause, "assistant: "+cause+" It also holds for the scheduler, which has a queue of its own.")

@@ -25,6 +25,7 @@ func (w *writer) redactContent(content *source.Content) {
 		if !content.Agent || turn.Role == "user" {
 			content.Turns[i].Text = w.redact(turn.Text)
 		}
+		content.Turns[i].Asked = w.redactQuietly(turn.Asked) // the turn that asks counts it
 	}
 }
 

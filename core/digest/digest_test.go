@@ -92,8 +92,8 @@ func TestExchanges(t *testing.T) {
 			[]string{"1-3 why is the import slow | The importer is slow because it opens the database once per row. | "},
 		},
 		"no requests": {
-			[]string{"user: This session is being continued from a previous conversation that ran out of context. Always do X.", "system: a summary", "assistant: The exporter drops empty rows because of a trim."},
-			[]string{"3-3 … | The exporter drops empty rows because of a trim. | "},
+			[]string{"system: This session is being continued from a previous conversation that ran out of context. Always do X.", "assistant: The exporter drops empty rows because of a trim."},
+			[]string{"2-2 … | The exporter drops empty rows because of a trim. | "},
 		},
 		"a selection names what it follows": {
 			[]string{"user: review the parser package", "assistant: There are 12 observations.", "user: address 3 and 7", "assistant: Renamed the scanner.", "user: address 9"},
@@ -117,26 +117,54 @@ func TestOutcomeIsNotCutBeforeItsFinding(t *testing.T) {
 	require.Contains(t, got, "because the query used the local time zone")
 }
 
-func TestReplyOfTools(t *testing.T) {
-	log := turns("user: plan the export", "assistant: Here is my plan.", "assistant: Asking.")
-	log[1].Tools = []chunker.ToolUse{{Name: "ExitPlanMode", Failed: true, Output: "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nuse tofu here, not terraform"}}
-	log[2].Tools = []chunker.ToolUse{{Name: "AskUserQuestion", Input: `{"questions":[{"question":"Which store?","options":[{"label":"Postgres"}]}]}`, Output: `User has answered your questions: "Which store?"="Postgres", "Which tests?"="always run the integration tests before a commit". You can now continue.`}}
-	log[1].EndLine, log[2].EndLine = 3, 5 // their results' lines
+// What the user says in a dialog is theirs, and belongs to the request.
+func TestDialogs(t *testing.T) {
+	said := func(text, asked string, dialog chunker.Dialog) chunker.Turn {
+		return chunker.Turn{Role: "user", Text: text, Asked: asked, Dialog: dialog, Session: "s"}
+	}
+	log := turns("user: plan the export", "assistant: Here is my plan.")
+	log[1].Tools = []chunker.ToolUse{{Name: "ExitPlanMode", Failed: true, Refused: true, Output: "The tool use was rejected."}}
+	log = append(log,
+		said("use tofu here, not terraform", "The user rejected this plan", chunker.DialogRejection),
+		said("not that folder", "The user rejected Bash (rm -r data)", chunker.DialogRejection),
+		said("Postgres", "Which store?", chunker.DialogChoice),
+		said("always run the integration tests before a commit", "Which tests?", chunker.DialogAnswer),
+		said("# Export\n\nOne file a day on the NAS.\n\n- as CSV", "The user approved this plan:", chunker.DialogPlan),
+		said("the one in the cellar", "Which printer?", chunker.DialogAnswer),
+		said("Never use tabs", "Which style?", chunker.DialogChoice),
+	)
+	for i := range log {
+		log[i].Line, log[i].EndLine = i+1, i+1
+	}
 	got := of(log)
-	require.Equal(t, "Which tests? always run the integration tests before a commit", got.Exchanges[0].Reply)
+	require.Len(t, got.Exchanges, 1)
+	require.Equal(t, digest.Exchange{StartLine: 1, EndLine: 9, Session: "s", Time: log[0].Time, Request: "plan the export", Reply: "Which style? Never use tabs"}, got.Exchanges[0])
 	var texts []string
 	for _, s := range got.Statements {
 		texts = append(texts, fmt.Sprintf("%d %s %t %s", s.Line, s.Kind, s.Standing, s.Text))
 	}
-	require.Equal(t, []string{"3 rule true use tofu here, not terraform", "5 decision false Which store? Postgres", "5 rule true always run the integration tests before a commit"}, texts)
+	require.Equal(t, []string{
+		"3 rule true use tofu here, not terraform",
+		"5 decision false Which store? Postgres",
+		"6 rule true always run the integration tests before a commit",
+		"7 decision false The user approved this plan: Export One file a day on the NAS. as CSV",
+		"8 decision false Which printer? the one in the cellar",
+		"9 decision false Which style? Never use tabs",
+	}, texts)
 	require.Empty(t, got.Failures)
+	require.Equal(t, "not that folder", of(log[:4]).Exchanges[0].Reply)
+	require.False(t, of(log[:4]).Exchanges[0].Interrupted)
+	require.True(t, of(log[:2]).Exchanges[0].Interrupted)
+}
 
-	log = turns("user: move the files", "assistant: Moving.", "tool: ", "user: the folder is called cellar")
-	log[2].Tools = []chunker.ToolUse{{Name: "interrupt", Output: "[Request interrupted by user]"}}
+// A refused call stops the exchange until the user says why.
+func TestRefusals(t *testing.T) {
+	log := turns("user: move the files", "assistant: Moving.", "tool: ", "user: the folder is called cellar")
+	log[2].Tools = []chunker.ToolUse{{Name: "interrupt", Refused: true, Output: "[Request interrupted by user]"}}
 	require.Equal(t, "the folder is called cellar", of(log).Exchanges[0].Reply)
 
 	log = turns("user: move the files", "assistant: Moving.", "user: the folder is called cellar")
-	log[1].Tools = []chunker.ToolUse{{Name: "Bash", Input: `{"command":"mv a b"}`, Failed: true, Output: "[Request interrupted by user for tool use]"}}
+	log[1].Tools = []chunker.ToolUse{{Name: "Bash", Input: `{"command":"mv a b"}`, Failed: true, Refused: true, Output: "[Request interrupted by user for tool use]"}}
 	require.Equal(t, "the folder is called cellar", of(log).Exchanges[0].Reply)
 }
 
@@ -404,7 +432,7 @@ func TestFailures(t *testing.T) {
 		"lint":             {[]chunker.ToolUse{ran("Bash", "golangci-lint run", "Exit code 1\nmain.go:4:2: var x is unused (unused)", true)}, nil},
 		"grep without hit": {[]chunker.ToolUse{ran("Bash", "grep -rn foo .", "Exit code 1", true)}, nil},
 		"looking":          {[]chunker.ToolUse{ran("Bash", "ls docs", "Exit code 1\nls: docs: No such file or directory", true)}, nil},
-		"denied":           {[]chunker.ToolUse{ran("Bash", "rm -rf x", "The user doesn't want to proceed with this tool use. The tool use was rejected.", true)}, nil},
+		"denied":           {[]chunker.ToolUse{{Name: "Bash", Input: "rm -rf x", Output: "Error: the tool use was rejected", Failed: true, Refused: true}}, nil},
 		"worked":           {[]chunker.ToolUse{ran("Bash", "grep -c 'command not found' log", "command not found", false)}, nil},
 		"no shell":         {[]chunker.ToolUse{{Name: "Read", Input: `{"file_path":"x"}`, Output: "no such file", Failed: true}}, nil},
 		"the same again is no cure": {

@@ -60,9 +60,11 @@ type summary struct {
 func (s *summary) add(t chunker.Turn) {
 	text := strings.TrimSpace(t.Text)
 	switch {
+	case t.Role == "user" && text != "" && t.Dialog != "":
+		s.dialog(t, text)
 	case t.Role == "user" && text != "":
 		s.user(t, text)
-	case t.Role == "assistant" && text != "":
+	case (t.Role == "assistant" || t.Role == "subagent") && text != "":
 		s.answer(t, text)
 	}
 	for _, use := range t.Tools {
@@ -88,18 +90,12 @@ func (s *summary) begin(t chunker.Turn, request string) {
 	})
 }
 
-// continued begins the summary that Claude Code writes in the user's name when its context is full.
-const continued = "This session is being continued from a previous conversation"
-
 func (s *summary) user(t chunker.Turn, text string) {
-	if strings.HasPrefix(text, continued) {
-		return
-	}
 	if len(text) > maxRead {
 		text = strings.ToValidUTF8(text[:maxRead], "")
 	}
 	form := prompt.Form(text)
-	s.state(t, t.Line, lead(form.Own, text), true)
+	s.state(t, lead(form.Own, text), true)
 	e := s.current(t)
 	if goesOn(form) {
 		if e != nil {
@@ -159,21 +155,10 @@ func (s *summary) answer(t chunker.Turn, text string) {
 
 func (s *summary) tool(t chunker.Turn, use chunker.ToolUse) {
 	e := s.current(t)
-	said, denied := refusal(use)
-	switch {
-	case denied && e != nil:
-		if e.Interrupted = said == ""; said != "" {
-			e.Reply = cutWords(line(s.redact(said)), maxReply)
-		}
-	case e != nil && use.Output != "":
-		e.Interrupted = false
+	if e != nil && use.Output != "" {
+		e.Interrupted = use.Refused // until the user says why
 	}
-	if denied {
-		s.state(t, t.EndLine, s.redact(said), true)
-		return
-	}
-	if answers := answersOf(use); len(answers) > 0 {
-		s.answered(t, answers)
+	if use.Refused {
 		return
 	}
 	if e != nil && !use.Failed {

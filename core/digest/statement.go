@@ -1,8 +1,6 @@
 package digest
 
 import (
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,9 +17,8 @@ const (
 	minDocumented = 2    // headings
 )
 
-// state adds the statements of a text that stands on a line of the log. own is false for an answer
-// in a dialog.
-func (s *summary) state(t chunker.Turn, at int, text string, own bool) {
+// state adds the statements of a text of the user. own is false for an answer in a dialog.
+func (s *summary) state(t chunker.Turn, text string, own bool) {
 	all := spoken(text)
 	answers := s.current(t) != nil // else what is told belongs to the task
 	for i := 0; i < len(all); i++ {
@@ -34,16 +31,16 @@ func (s *summary) state(t chunker.Turn, at int, text string, own bool) {
 			said += " " + all[i+1].text
 			i++
 		}
-		s.said(t, at, Statement{Text: said, Kind: one.kind, Standing: one.standing})
+		s.said(t, Statement{Text: said, Kind: one.kind, Standing: one.standing})
 	}
 }
 
 // said adds a statement; an equal earlier one is replaced.
-func (s *summary) said(t chunker.Turn, at int, one Statement) {
+func (s *summary) said(t chunker.Turn, one Statement) {
 	if len(one.Text) > maxStatement || strings.Contains(one.Text, "[redacted:") {
 		return
 	}
-	one.Line, one.Session, one.Time, one.Moments = at, t.Session, t.Time, momentsOf(one.Text)
+	one.Line, one.Session, one.Time, one.Moments = t.Line, t.Session, t.Time, momentsOf(one.Text)
 	s.Statements = slices.DeleteFunc(s.Statements, func(o Statement) bool { return o.Text == one.Text })
 	s.Statements = append(s.Statements, one)
 }
@@ -318,61 +315,32 @@ func Introduces(sentence string) bool {
 	return !noNames[first] && !strings.HasSuffix(first, "ing")
 }
 
-// An answer in a dialog.
-type answer struct {
-	question, text string
-	chosen         bool // one of the options
-}
-
-var (
-	dialogs  = []string{"AskUserQuestion", "AskUser", "ask_user", "request_user_input", "ask_followup_question"}
-	pairs    = lazy.Regexp(`"((?:[^"\\]|\\.){3,300})"="((?:[^"\\]|\\.){1,600})"`)
-	answered = lazy.Regexp(`(?s)^\*\*([^\n]{3,300}?)\*\*[^\n]*\n.*\n\*\*Answer:\*\* ([^\n]{1,600})`) // as exported
-)
-
-func answersOf(use chunker.ToolUse) (answers []answer) {
-	if use.Output == "" || !slices.Contains(dialogs, use.Name) {
-		return nil
+// dialog adds what the user decided in a dialog of the agent. An option or a plan is in the words of
+// the agent, so that it is a decision whatever it says. With what was asked, so are own words that
+// state nothing by themselves, but for why a call was rejected: it may concern that call alone.
+func (s *summary) dialog(t chunker.Turn, text string) {
+	text = head(s.redact(text), maxRead)
+	t.Text, t.Asked = text, s.redact(t.Asked)
+	e := s.current(t)
+	if e != nil {
+		e.Interrupted = false
 	}
-	labels := map[string]bool{}
-	var input struct {
-		Questions []struct {
-			Options []struct {
-				Label string `json:"label"`
-			} `json:"options"`
-		} `json:"questions"`
+	reply, before := line(t.Said()), len(s.Statements)
+	switch t.Dialog {
+	case chunker.DialogPlan:
+		s.said(t, Statement{Text: cutWords(line(t.Asked+" "+strings.Join(sentencesOf(text), " ")), maxStatement), Kind: Decision})
+		return // the answer is what is approved
+	case chunker.DialogRejection:
+		reply = line(text)
+		s.state(t, text, true)
+	case chunker.DialogAnswer:
+		s.state(t, text, false)
 	}
-	_ = json.Unmarshal([]byte(use.Input), &input)
-	for _, q := range input.Questions {
-		for _, o := range q.Options {
-			labels[o.Label] = true
-		}
+	if t.Dialog != chunker.DialogRejection && len(s.Statements) == before {
+		s.said(t, Statement{Text: cutWords(reply, maxStatement), Kind: Decision})
 	}
-	output := head(use.Output, maxRead)
-	for _, found := range []*regexp.Regexp{pairs(), answered()} {
-		for _, m := range found.FindAllStringSubmatch(output, 8) {
-			text := strings.TrimSpace(strings.ReplaceAll(m[2], `\"`, `"`))
-			chosen := labels[text] || strings.Contains(output, "**"+text+"**")
-			answers = append(answers, answer{question: line(strings.ReplaceAll(m[1], `\"`, `"`)), text: text, chosen: chosen})
-		}
-	}
-	return answers
-}
-
-// answered adds what the user chose or wrote in a dialog.
-func (s *summary) answered(t chunker.Turn, answers []answer) {
-	for _, a := range answers {
-		text, question := s.redact(a.text), s.redact(a.question)
-		if e := s.current(t); e != nil {
-			e.Reply = cutWords(line(question+" "+text), maxReply)
-		}
-		before := len(s.Statements)
-		if !a.chosen {
-			s.state(t, t.EndLine, text, false)
-		}
-		if len(s.Statements) == before {
-			s.said(t, t.EndLine, Statement{Text: cutWords(line(question+" "+text), maxStatement), Kind: Decision})
-		}
+	if e != nil {
+		e.Reply = cutWords(reply, maxReply)
 	}
 }
 

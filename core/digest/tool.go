@@ -9,29 +9,6 @@ import (
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
-var (
-	// refused matches what agents write for a call that a person did not allow.
-	refused = lazy.Regexp(`(?i)^\W*(?:text\s+)?(?:the user doesn't want to (?:proceed with this tool use|take this action)|the user denied|user (?:denied|rejected|cancelled|declined)|\[?(?:operation cancelled|request interrupted by user)|(?:exec )?(?:command|patch|tool call|edit) (?:was )?(?:rejected|denied|declined) by (?:the )?user|rejected by (?:the )?user|tool execution (?:was )?(?:denied|cancelled|rejected)|the agent proposed a plan that was rejected|permission to use \w+ (?:has been|was) denied|exit code 137\s+\[request interrupted)`)
-	reason  = lazy.Regexp(`(?is)\b(?:the user said|the user provided the following reason(?: for the rejection)?|user feedback|feedback|reason):?[ \t]*\n?(.+)$`)
-	// appended follows the user's reason.
-	appended = lazy.Regexp(`(?s)\n+(?:Note: The user's next message|` + "```" + `).*$`)
-)
-
-// refusal reports whether a person did not allow a call, and what they said.
-func refusal(use chunker.ToolUse) (said string, denied bool) {
-	output := head(use.Output, 8<<10)
-	if output == "" || !refused().MatchString(output) {
-		return "", false
-	}
-	if m := reason().FindStringSubmatch(output); m != nil {
-		said = strings.TrimSpace(appended().ReplaceAllString(m[1], ""))
-	}
-	if strings.HasPrefix(said, "User denied") || strings.HasPrefix(said, "User cancelled") {
-		said = ""
-	}
-	return said, true
-}
-
 // editors are the tools that change a file, shells those that run a command.
 var (
 	editors = []string{"Edit", "MultiEdit", "Write", "NotebookEdit", "Create", "edit", "write", "edit_file", "write_file", "replace", "create_file", "str_replace_editor", "str_replace_based_edit_tool", "apply_patch"}

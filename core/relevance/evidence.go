@@ -147,10 +147,10 @@ func yes(is bool) float64 {
 // isName is false for roles.
 func isName(speaker string) bool {
 	switch speaker {
-	case "", "user", "assistant", "tool", "system", "summary":
+	case "", "user", "assistant", "tool", "system", "summary", "subagent":
 		return false
 	}
-	return true
+	return !strings.HasPrefix(speaker, "subagent ")
 }
 
 // turnsBefore returns the parts of each turn before: the nearest above, if it ends as

@@ -242,7 +242,7 @@ func messagesOf(turns []chunker.Turn, log string) (all []Message) {
 		if strings.TrimSpace(t.Text) == "" {
 			continue // the agent only uses tools
 		}
-		text, _ := secret.Redact(t.Text)
+		text, _ := secret.Redact(t.Said())
 		all = append(all, Message{Role: t.Role, Content: text, Time: t.Time, Citation: paths.Citation(filepath.Base(log), t.Line, t.EndLine)})
 	}
 	return all

@@ -1,13 +1,16 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/prompt"
 )
 
 // A record is a line or an element of a JSON array.
@@ -24,10 +27,13 @@ type message struct {
 	again bool
 
 	role, speaker string
+	typed         bool // the log says that a person wrote it
 	time          time.Time
 	text          string
 	calls         []call
 	results       []result
+	replies       []reply
+	reports       []report
 }
 
 // A call uses a tool. Unless done, it waits for a result.
@@ -40,13 +46,15 @@ type call struct {
 type result struct {
 	id, name, output string
 	failed           bool
+	denied           bool // the log says that a person rejected the call
 }
 
 // An openCall waits for its result.
 type openCall struct {
 	id, name string
-	turn     int // index of its turn in this reading, or one of the below
-	tool     int // index in Turn.Tools
+	about    string // as aboutCall has it
+	turn     int    // index of its turn in this reading, or one of the below
+	tool     int    // index in Turn.Tools
 }
 
 const (
@@ -63,6 +71,9 @@ type progress struct {
 	time    time.Time // of the session, for records without one
 	agent   bool      // a tool was used
 	open    []openCall
+	told    []string // hashes of the last reports
+	copied  copied
+	plan    plan
 }
 
 // A mark is where reading can go on: a turn's beginning.
@@ -77,6 +88,7 @@ type mark struct {
 // another has begun.
 type conversation struct {
 	progress
+	file    string // the log; "" if it is not known
 	turns   []chunker.Turn
 	grown   []byte // text of the last turn if several records made it
 	key     string // of the last turn
@@ -86,7 +98,36 @@ type conversation struct {
 	start mark    // of this reading
 	here  mark    // of the current record
 	marks [2]mark // of the last two turns
-	// lastAnswer is valid until the user speaks again.
+	// lastAnswer is valid until the user speaks again, dialogs apart.
+	lastAnswer *mark
+	// Of a subagent's log: what it says of itself, whether the log of the session that asked was
+	// looked for and is there, and what the subagent was asked.
+	sub           *subagent
+	looked, asked bool
+	subtask       string
+	// replaced is how the conversation was after the last turn that may be written again.
+	replaced rewritten
+}
+
+// copied says which records are copies of another session's, as in a fork. They count in that.
+type copied struct {
+	below  int       // those with a smaller ordinal; 0 if ordinals do not show it
+	before time.Time // those that were written before; zero if times do not show it
+}
+
+// has reports whether a record is a copy. ordinal is nil if it has none.
+func (c copied) has(ordinal *int, at time.Time) bool {
+	if c.below > 0 && ordinal != nil {
+		return *ordinal < c.below
+	}
+	return !at.IsZero() && at.Before(c.before)
+}
+
+// A rewritten turn takes what followed from it with it.
+type rewritten struct {
+	turns      int // up to it; 0 if there is none
+	told       []string
+	marks      [2]mark
 	lastAnswer *mark
 }
 
@@ -110,33 +151,86 @@ func (c *conversation) stepKey() string { return "step " + strconv.Itoa(c.step) 
 
 func (c *conversation) add(r record, m message) {
 	m.text = strings.TrimSpace(m.text)
-	tools := c.applyResults(r, m.results)
+	if m.role == "user" && !m.typed && prompt.ByMachine(m.text) {
+		m.reports = append(m.reports, reportsIn(m.text)...)
+		m.text = ""
+	}
+	tools, before := c.applyResults(r, m.results)
+	var after []heard
 	for _, call := range m.calls {
-		tools = append(tools, chunker.ToolUse{Name: call.name, Input: shorten(call.input), Output: shorten(call.output), Failed: call.failed})
+		tool := chunker.ToolUse{Name: call.name, Input: shorten(call.input), Output: shorten(call.output), Failed: call.failed}
+		if call.done {
+			h := hear(call.name, aboutCall(call.name, call.input), result{name: call.name, output: call.output, failed: call.failed})
+			tool.Refused, after = h.refused, append(after, h)
+		}
+		tools = append(tools, tool)
+		c.plan = planOf(call, c.plan)
 	}
-	if m.text == "" && len(tools) == 0 {
-		return
+	c.agent = c.agent || len(m.calls)+len(m.results) > 0
+	c.listen(r, m.time, before)
+	if m.text != "" || len(tools) > 0 {
+		c.turn(r, m, tools)
+		// What follows stands on the lines of the turn, which earlier records may have begun.
+		r.line, c.here = c.turns[len(c.turns)-1].Line, c.marks[1]
 	}
-	if last := len(c.turns) - 1; m.key != "" && m.key == c.key && last >= 0 && c.turns[last].Role == m.role {
+	c.listen(r, m.time, append(after, heard{replies: m.replies, reports: m.reports}))
+}
+
+// turn begins a turn, or extends the last one.
+func (c *conversation) turn(r record, m message, tools []chunker.ToolUse) {
+	joins := m.key != "" && m.key == c.key
+	if joins && m.again && c.replaced.turns > 0 {
+		was := c.replaced
+		c.turns, c.told, c.marks, c.lastAnswer = c.turns[:was.turns], was.told, was.marks, was.lastAnswer
+	}
+	if last := len(c.turns) - 1; joins && last >= 0 && c.turns[last].Role == m.role {
 		c.extend(r, m, tools)
 	} else {
 		c.begin(r, m, tools)
 	}
 	c.addOpenCalls(m.calls)
-	c.agent = c.agent || len(m.calls)+len(m.results) > 0
 	switch role := c.turns[len(c.turns)-1].Role; {
 	case m.text == "":
 	case role == "user":
-		c.lastAnswer = nil
+		c.lastAnswer, c.plan = nil, plan{}
 	case role == "assistant":
 		at := c.marks[1]
 		c.lastAnswer = &at
 	}
+	if c.replaced = (rewritten{}); m.again {
+		c.replaced = rewritten{len(c.turns), c.told, c.marks, c.lastAnswer}
+	}
 }
 
-// applyResults returns those without a call in the last turn.
-func (c *conversation) applyResults(r record, results []result) []chunker.ToolUse {
-	var strays []chunker.ToolUse
+// listen adds what users and subagents said in results of calls.
+func (c *conversation) listen(r record, at time.Time, all []heard) {
+	say := func(turn chunker.Turn) {
+		key := c.key
+		c.append(r, turn)
+		if c.key = ""; c.replaced.turns > 0 {
+			c.key = key // the turn before may be written again
+		}
+	}
+	for _, h := range all {
+		for _, said := range h.replies {
+			if said.file != "" && path.Base(said.file) == c.plan.file {
+				said.text = c.plan.text
+			}
+			if said.text != "" {
+				say(chunker.Turn{Role: "user", Time: at, Text: said.text, Dialog: said.dialog, Asked: said.asked})
+			}
+		}
+		for _, found := range h.reports {
+			if !c.toldBefore(found) {
+				say(chunker.Turn{Role: "subagent", Speaker: subagentSpeaker(found.name), Time: at, Text: found.text, Asked: found.asked})
+			}
+		}
+	}
+}
+
+// applyResults returns those without a call in the last turn, and what they all say beside their
+// output.
+func (c *conversation) applyResults(r record, results []result) (strays []chunker.ToolUse, all []heard) {
 	for _, got := range results {
 		i := slices.IndexFunc(c.open, func(o openCall) bool { return o.id == got.id })
 		var asked openCall
@@ -144,28 +238,27 @@ func (c *conversation) applyResults(r record, results []result) []chunker.ToolUs
 			asked = c.open[i]
 			c.open = slices.Concat(c.open[:i], c.open[i+1:]) // marks keep the old one
 		}
+		name := cmp.Or(got.name, asked.name)
+		h := hear(name, asked.about, got)
+		all = append(all, h)
 		switch {
 		case i >= 0 && asked.turn == len(c.turns)-1 && asked.turn != beforeReading:
-			c.answer(r, asked, got)
+			c.answer(r, asked, got, h.refused)
 		case i >= 0 && asked.turn == beforeReading && len(c.turns) == 0:
 			// an earlier reading has it
 		default:
-			name := got.name
-			if name == "" {
-				name = asked.name
-			}
-			strays = append(strays, chunker.ToolUse{Name: name, Output: shorten(got.output), Failed: got.failed})
+			strays = append(strays, chunker.ToolUse{Name: name, Output: shorten(got.output), Failed: got.failed, Refused: h.refused})
 		}
 	}
-	return strays
+	return strays, all
 }
 
 // answer puts a result into the last turn.
-func (c *conversation) answer(r record, asked openCall, got result) {
+func (c *conversation) answer(r record, asked openCall, got result, refused bool) {
 	turn := &c.turns[len(c.turns)-1]
 	if asked.tool < len(turn.Tools) { // always, unless the turn was replaced by one with fewer
 		tool := &turn.Tools[asked.tool]
-		tool.Output, tool.Failed = shorten(got.output), got.failed
+		tool.Output, tool.Failed, tool.Refused = shorten(got.output), got.failed, refused
 	}
 	turn.EndLine = r.endLine
 }
@@ -201,19 +294,21 @@ func (c *conversation) finished() []chunker.Turn {
 }
 
 func (c *conversation) begin(r record, m message, tools []chunker.ToolUse) {
-	turn := chunker.Turn{
-		Line: r.line, EndLine: r.endLine,
-		Role: m.role, Speaker: m.speaker, Session: c.session, Time: m.time,
-		Text: m.text, Tools: tools,
-	}
+	turn := chunker.Turn{Role: m.role, Speaker: m.speaker, Time: m.time, Text: m.text, Tools: tools}
 	if turn.Text == "" && len(m.calls) == 0 { // strays only
 		turn.Role, turn.Speaker = "tool", ""
 	}
+	c.append(r, turn)
+	c.key = m.key
+}
+
+// append adds a turn that stands in a record.
+func (c *conversation) append(r record, turn chunker.Turn) {
+	turn.Line, turn.EndLine, turn.Session = r.line, r.endLine, c.session
 	if turn.Time.IsZero() {
 		turn.Time = c.time
 	}
 	c.turns = append(c.finished(), turn)
-	c.key = m.key
 	c.marks[0], c.marks[1] = c.marks[1], c.here
 }
 
@@ -224,7 +319,7 @@ func (c *conversation) addOpenCalls(calls []call) {
 			continue
 		}
 		place := len(c.turns[last].Tools) - len(calls) + i
-		c.open = append(slices.Clip(c.open), openCall{id: call.id, name: call.name, turn: last, tool: place})
+		c.open = append(slices.Clip(c.open), openCall{id: call.id, name: call.name, about: aboutCall(call.name, call.input), turn: last, tool: place})
 	}
 	if over := len(c.open) - maxOpenCalls; over > 0 {
 		c.open = c.open[over:]
@@ -270,16 +365,28 @@ func (m mark) state() map[string]string {
 		state["time"] = m.time.Format(time.RFC3339Nano)
 	}
 	if len(m.open) > 0 {
-		var open [][3]string
+		var open [][4]string
 		for _, o := range m.open {
 			when := ""
 			if o.turn == m.turns-1 {
 				when = "last"
 			}
-			open = append(open, [3]string{o.id, o.name, when})
+			open = append(open, [4]string{o.id, o.name, when, o.about})
 		}
 		text, _ := json.Marshal(open) // strings always marshal
 		state["open"] = string(text)
+	}
+	if len(m.told) > 0 {
+		state["told"] = strings.Join(m.told, " ")
+	}
+	if m.copied.below > 0 {
+		state["copiedBelow"] = strconv.Itoa(m.copied.below)
+	}
+	if !m.copied.before.IsZero() {
+		state["copiedBefore"] = m.copied.before.Format(time.RFC3339Nano)
+	}
+	if m.plan.file != "" {
+		state["plan"] = m.plan.file + "\n" + m.plan.text
 	}
 	if len(state) == 0 {
 		return nil
@@ -291,7 +398,11 @@ func (m mark) state() map[string]string {
 func restore(state map[string]string) progress {
 	p := progress{session: state["session"], known: state["known"] != "", agent: state["agent"] != ""}
 	p.time, _ = time.Parse(time.RFC3339Nano, state["time"])
-	var open [][3]string
+	p.told = strings.Fields(state["told"])
+	p.copied.below, _ = strconv.Atoi(state["copiedBelow"])
+	p.copied.before, _ = time.Parse(time.RFC3339Nano, state["copiedBefore"])
+	p.plan.file, p.plan.text, _ = strings.Cut(state["plan"], "\n")
+	var open [][4]string
 	if json.Unmarshal([]byte(state["open"]), &open) != nil {
 		return p
 	}
@@ -300,7 +411,7 @@ func restore(state map[string]string) progress {
 		if o[2] == "last" {
 			turn = beforeReading
 		}
-		p.open = append(p.open, openCall{id: o[0], name: o[1], turn: turn})
+		p.open = append(p.open, openCall{id: o[0], name: o[1], about: o[3], turn: turn})
 	}
 	return p
 }

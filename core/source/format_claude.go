@@ -7,18 +7,26 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/memcore/memcore/internal/text/prompt"
 )
 
 // Claude Code keeps its sessions in ~/.claude/projects/<folder>/<session>.jsonl.
 //
 // There is no official specification. This follows (2026-11)
 // github.com/jeremedia/claude-code-log-format (source-docs/JSONL_LOGGING.md),
-// github.com/alosec/claude-editor-hook (memory-bank/03-guides/jsonl-analysis.md) and
-// github.com/Huntehhh/claude-code-chat (docs/claude-cli-jsonl-format.md).
+// github.com/alosec/claude-editor-hook (memory-bank/03-guides/jsonl-analysis.md),
+// github.com/Huntehhh/claude-code-chat (docs/claude-cli-jsonl-format.md), and logs up to 2.1.294.
 //
 // Each block of an answer has its own line, with the same message.id. Tools' results have type
-// user. Left out are thinking, the program's messages to itself (isMeta, system reminders, output
-// of its own commands) and side chains; a subagent's findings are the result of its call.
+// user, and so has what programs write: origin.kind, turnOrigin, promptSource and isMeta say who it
+// was, and before they came, the shape of the text. Reports of subagents come as the result of a
+// call, as a notification, or as a message with isMeta. Left out are thinking, the program's messages
+// to itself (isMeta, system reminders, output of its own commands), side chains within a session, and
+// what a fork copied (forkedFrom).
+//
+// A subagent has a log of its own, <session>/subagents/agent-<id>.jsonl, earlier agent-<id>.jsonl
+// beside the session's; see report.
 
 // claudeFolders are named after the working directory, which may be a folder of the workspace.
 func claudeFolders(workspace []string, home string) []FolderOptions {
@@ -62,6 +70,47 @@ type claudeRecord struct {
 	IsAPIErrorMessage bool            `json:"isApiErrorMessage"`
 	Message           json.RawMessage `json:"message"`
 	Attachment        json.RawMessage `json:"attachment"`
+	ForkedFrom        json.RawMessage `json:"forkedFrom"` // an object if the record is a copy
+	Operation         string          `json:"operation"`  // on the queue of prompts
+	Content           json.RawMessage `json:"content"`    // of a queue-operation: a text
+	ToolDenialKind    string          `json:"toolDenialKind"`
+	AttributionAgent  string          `json:"attributionAgent"` // the type of a subagent
+	claudeOrigin
+}
+
+// A claudeOrigin says who wrote a prompt.
+type claudeOrigin struct {
+	PromptSource string `json:"promptSource"`
+	TurnOrigin   string `json:"turnOrigin"`
+	Origin       struct {
+		Kind     string `json:"kind"`
+		Body     string `json:"body"`
+		Handback bool   `json:"handback"`
+	} `json:"origin"`
+}
+
+// claudeTyped are the sources of prompts of a person. A program that uses the SDK may be an editor.
+var claudeTyped = map[string]bool{"": true, "typed": true, "queued": true, "sdk": true, "suggestion_accepted": true}
+
+// isTyped reports whether the marks of a record say that a person wrote it, whatever it looks like.
+func (o claudeOrigin) isTyped() bool {
+	return o.Origin.Kind == "human" || o.Origin.Kind == "" && (o.TurnOrigin == "human" || o.TurnOrigin == "" && (o.PromptSource == "typed" || o.PromptSource == "queued"))
+}
+
+// byMachine reports whether the marks of a record say that a program wrote it. unknown is a source of
+// which that is not known, and which is taken for a program's.
+func (o claudeOrigin) byMachine() (is bool, unknown string) {
+	switch {
+	case o.Origin.Kind != "":
+		return o.Origin.Kind != "human", ""
+	case o.TurnOrigin != "":
+		return o.TurnOrigin != "human" && o.TurnOrigin != "sdk", ""
+	case o.PromptSource == "system":
+		return true, ""
+	case !claudeTyped[o.PromptSource]:
+		return true, o.PromptSource
+	}
+	return false, ""
 }
 
 type claudeMessage struct {
@@ -71,8 +120,11 @@ type claudeMessage struct {
 }
 
 type claudeAttachment struct {
-	Type   string          `json:"type"`
-	Prompt json.RawMessage `json:"prompt"`
+	Type        string          `json:"type"`
+	Prompt      json.RawMessage `json:"prompt"`
+	CommandMode string          `json:"commandMode"`
+	IsMeta      bool            `json:"isMeta"`
+	claudeOrigin
 }
 
 func parseClaude(c *conversation, r record) string {
@@ -83,7 +135,14 @@ func parseClaude(c *conversation, r record) string {
 	if in.SessionID != "" {
 		c.session = in.SessionID
 	}
-	if in.IsMeta || in.IsSidechain || claudeIgnored[in.Type] {
+	switch {
+	case len(in.ForkedFrom) > 0 && first(in.ForkedFrom) == '{':
+		return ""
+	case in.IsSidechain:
+		return parseClaudeSubagent(c, r, in)
+	case in.Type == "queue-operation":
+		return parseClaudeQueue(c, r, in)
+	case claudeIgnored[in.Type]:
 		return ""
 	}
 	out := message{time: parseTime(in.Timestamp)}
@@ -95,22 +154,98 @@ func parseClaude(c *conversation, r record) string {
 	case "attachment":
 		return parseClaudeAttachment(c, r, out, in)
 	}
+	if in.IsMeta {
+		return ""
+	}
 	return fmt.Sprintf("unknown type %q", in.Type)
+}
+
+// parseClaudeQueue reads a notification that waits for its turn: it is not always delivered.
+func parseClaudeQueue(c *conversation, r record, in claudeRecord) string {
+	if text := jsonText(in.Content); in.Operation == "enqueue" && prompt.ByMachine(text) {
+		c.add(r, message{role: "user", time: parseTime(in.Timestamp), reports: reportsIn(text)})
+	}
+	return ""
+}
+
+// parseClaudeSubagent reads a subagent's record: of its own log, the report.
+func parseClaudeSubagent(c *conversation, r record, in claudeRecord) string {
+	name := filepath.Base(c.file)
+	if !strings.HasPrefix(name, "agent-") || c.asker(func() bool { return claudeAsker(c.file, in.SessionID) }) {
+		return ""
+	}
+	var said claudeMessage
+	if (in.Type != "user" && in.Type != "assistant") || json.Unmarshal(in.Message, &said) != nil {
+		return ""
+	}
+	parsed := parseContent(said.Content)
+	if in.Type == "user" {
+		c.task(parsed.text())
+		return ""
+	}
+	text := parsed.text()
+	for _, call := range parsed.calls {
+		if call.name == "SubagentHandback" {
+			text = strings.Join(textsIn(json.RawMessage(call.input), nil), "\n\n")
+		}
+	}
+	if !in.IsAPIErrorMessage && said.Model != "<synthetic>" {
+		c.conclude(r, parseTime(in.Timestamp), agentName(in.AttributionAgent), text)
+	}
+	return ""
+}
+
+// claudeAsker reports whether the log of the session is there that a subagent's log belongs to.
+// Those of workflows are in folders of their own, and no other log has their reports.
+func claudeAsker(file, session string) bool {
+	folder := filepath.Dir(file)
+	if filepath.Base(folder) == "subagents" {
+		return isFile(filepath.Dir(folder) + ".jsonl")
+	}
+	return filepath.IsLocal(session) && isFile(filepath.Join(folder, session+".jsonl"))
 }
 
 func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) string {
 	var said claudeMessage
 	if json.Unmarshal(in.Message, &said) != nil {
+		if in.IsMeta {
+			return ""
+		}
 		return "no message"
 	}
-	if in.IsCompactSummary {
+	machine, unknown := in.byMachine()
+	if in.IsCompactSummary || strings.HasPrefix(parseContent(said.Content).text(), claudeContinued) {
 		out.role, out.speaker, out.text = "system", summarySpeaker, parseContent(said.Content).text()
 	} else {
-		claudeUser(&out, said.Content)
+		out.typed = in.isTyped()
+		claudeUser(&out, said.Content, machine || in.IsMeta)
+		out.handedBack(in.claudeOrigin)
+	}
+	for i := range out.results {
+		out.results[i].denied = in.ToolDenialKind != "" && !strings.Contains(in.ToolDenialKind, "auto")
+	}
+	if in.IsMeta {
+		out.calls = nil
 	}
 	c.add(r, out)
+	if unknown != "" {
+		return fmt.Sprintf("a prompt whose source is %q, of which it is not known who wrote it", unknown)
+	}
 	return ""
 }
+
+// handedBack reads the report of a message, which the origin has without what surrounds it.
+func (m *message) handedBack(o claudeOrigin) {
+	if o.Origin.Handback && o.Origin.Body != "" {
+		if reports := withText(report{}, o.Origin.Body); len(reports) > 0 {
+			m.reports = reports
+		}
+	}
+}
+
+// claudeContinued begins the summary with which a session goes on, which isCompactSummary did not
+// always mark.
+const claudeContinued = "This session is being continued from a previous conversation"
 
 func parseClaudeAssistant(c *conversation, r record, out message, in claudeRecord) string {
 	var said claudeMessage
@@ -127,22 +262,33 @@ func parseClaudeAssistant(c *conversation, r record, out message, in claudeRecor
 	return ""
 }
 
-// parseClaudeAttachment reads what the user typed meanwhile; the rest are files.
+// parseClaudeAttachment reads what was sent meanwhile; the rest are files.
 func parseClaudeAttachment(c *conversation, r record, out message, in claudeRecord) string {
 	var with claudeAttachment
-	if json.Unmarshal(in.Attachment, &with) == nil && with.Type == "queued_command" {
-		claudeUser(&out, with.Prompt)
-		c.add(r, out)
+	if json.Unmarshal(in.Attachment, &with) != nil || with.Type != "queued_command" {
+		return ""
 	}
+	machine, _ := with.byMachine()
+	if own, _ := in.byMachine(); own || with.IsMeta || in.IsMeta || with.CommandMode == "task-notification" {
+		machine = true
+	}
+	out.typed = with.isTyped()
+	claudeUser(&out, with.Prompt, machine)
+	out.handedBack(with.claudeOrigin)
+	c.add(r, out)
 	return ""
 }
 
-// claudeUser reads the user's text or results of tools.
-func claudeUser(out *message, raw json.RawMessage) {
+// claudeUser reads the user's text or results of tools. Of what a program wrote it keeps reports.
+func claudeUser(out *message, raw json.RawMessage, machine bool) {
 	parsed := parseContent(raw)
 	out.role, out.results = "user", parsed.results
 	var said []string
 	for _, text := range parsed.texts {
+		if machine {
+			out.reports = append(out.reports, reportsIn(text)...)
+			continue
+		}
 		if input, ok := tagged(text, "bash-input"); ok { // typed after "!"
 			out.calls = append(out.calls, call{id: claudeShell, name: "bash", input: input})
 			continue
@@ -156,7 +302,10 @@ func claudeUser(out *message, raw json.RawMessage) {
 			out.results = append(out.results, result{name: "interrupt", output: text})
 			continue
 		}
-		if text = claudeText(text); text != "" {
+		text = claudeText(text)
+		if !out.typed && prompt.ByMachine(text) {
+			out.reports = append(out.reports, reportsIn(text)...)
+		} else if text != "" {
 			said = append(said, text)
 		}
 	}
@@ -168,10 +317,6 @@ const summarySpeaker = "summary"
 
 // claudeShell is the ID of the user's own, sequential commands.
 const claudeShell = "bash-input"
-
-// claudeNoise begins texts that the user did not type.
-var claudeNoise = []string{"<local-command-", "<task-notification>", "<bash-stderr>", "<cross-session-message",
-	"Caveat: The messages below were generated", "[Image: source:"}
 
 // claudeInterrupt begins what stands where the user stopped the agent.
 const claudeInterrupt = "[Request interrupted by user"
@@ -185,11 +330,6 @@ func claudeText(text string) string {
 		text = withoutTag(text, tag)
 	}
 	text = strings.TrimSpace(text)
-	for _, prefix := range claudeNoise {
-		if strings.HasPrefix(text, prefix) {
-			return ""
-		}
-	}
 	if name, ok := tagged(text, "command-name"); ok && strings.HasPrefix(text, "<command-") {
 		return slashCommand(name, text)
 	}

@@ -1,10 +1,18 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/prompt"
 )
 
 // Codex CLI keeps its sessions in ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl.
@@ -12,8 +20,12 @@ import (
 // This follows github.com/openai/codex (2026-11): codex-rs/protocol/src/models.rs,
 // codex-rs/protocol/src/protocol.rs and codex-rs/rollout/src/policy.rs. A line has a timestamp, a
 // type and a payload; before September 2025, only the payload. The response items are the
-// conversation; event_msg lines repeat them. Left out are reasoning, developer messages, and what
-// the program writes in the user's name.
+// conversation; event_msg lines repeat them. Left out are reasoning, developer messages, what the
+// program writes in the user's name, and what a fork or a subagent copied of its parent: lines whose
+// ordinal is below the one that session_meta names, or that are older than the session.
+//
+// The reports of subagents come as results of wait_agent, in a <subagent_notification> and as an
+// agent_message; a subagent has a log of its own (see report).
 
 // codexFolders hold the sessions of all workspaces.
 func codexFolders(workspace []string, home string) []FolderOptions {
@@ -32,7 +44,7 @@ var codexEnvelopes = map[string]bool{
 // codexIgnored are response items that are not part of the conversation.
 var codexIgnored = map[string]bool{
 	"reasoning": true, "ghost_snapshot": true, "compaction": true, "compaction_summary": true, "context_compaction": true,
-	"compaction_trigger": true, "additional_tools": true, "agent_message": true, "image_generation_call": true, "other": true,
+	"compaction_trigger": true, "additional_tools": true, "image_generation_call": true, "other": true,
 }
 
 func sniffCodex(f fields) bool {
@@ -57,6 +69,7 @@ type codexLine struct {
 	Payload    json.RawMessage `json:"payload"`
 	RecordType string          `json:"record_type"`
 	ID         string          `json:"id"`
+	Ordinal    *int            `json:"ordinal"`
 }
 
 func parseCodex(c *conversation, r record) string {
@@ -65,9 +78,13 @@ func parseCodex(c *conversation, r record) string {
 		return unreadable(r.json)
 	}
 	at := parseTime(in.Timestamp)
-	switch in.Type {
-	case "session_meta":
+	if in.Type == "session_meta" {
 		return parseCodexMeta(c, in.Payload)
+	}
+	if c.copied.has(in.Ordinal, at) {
+		return ""
+	}
+	switch in.Type {
 	case "compacted":
 		var summary struct{ Message string }
 		_ = json.Unmarshal(in.Payload, &summary)
@@ -92,17 +109,81 @@ func parseCodex(c *conversation, r record) string {
 
 // parseCodexMeta reads the first line. A fork repeats its parent's.
 func parseCodexMeta(c *conversation, payload json.RawMessage) string {
-	var meta struct {
-		ID        string          `json:"id"`
-		Timestamp json.RawMessage `json:"timestamp"`
-	}
+	var meta codexMeta
 	if json.Unmarshal(payload, &meta) != nil {
 		return unreadable(payload)
 	}
-	if meta.ID != "" && !c.known {
-		c.session, c.time, c.known = meta.ID, parseTime(meta.Timestamp), true
+	if meta.ID == "" || c.known {
+		return ""
 	}
+	c.session, c.time, c.known = meta.ID, parseTime(meta.Timestamp), true
+	parent := cmp.Or(meta.Parent, meta.ForkedFrom)
+	c.copied.below = max(meta.HistoryStart, meta.HistoryBase.End)
+	if parent != "" {
+		c.copied.before = c.time
+	}
+	var source struct {
+		Subagent json.RawMessage `json:"subagent"`
+	}
+	_ = json.Unmarshal(meta.Source, &source) // else it is a text, of a session of its own
+	if len(source.Subagent) == 0 && meta.ThreadSource != "subagent" {
+		return ""
+	}
+	var spawned struct {
+		Spawn struct {
+			Parent   string `json:"parent_thread_id"`
+			Nickname string `json:"agent_nickname"`
+			Role     string `json:"agent_role"`
+			Path     string `json:"agent_path"`
+		} `json:"thread_spawn"`
+	}
+	_ = json.Unmarshal(source.Subagent, &spawned)
+	by := spawned.Spawn
+	c.sub = &subagent{parent: cmp.Or(by.Parent, parent), name: cmp.Or(agentName(by.Path), agentName(by.Nickname), agentName(by.Role))}
 	return ""
+}
+
+// A codexMeta is the payload of a session_meta.
+type codexMeta struct {
+	ID           string          `json:"id"`
+	Timestamp    json.RawMessage `json:"timestamp"`
+	Parent       string          `json:"parent_thread_id"`
+	ForkedFrom   string          `json:"forked_from_id"`
+	ThreadSource string          `json:"thread_source"`
+	Source       json.RawMessage `json:"source"` // a text, or an object for a subagent
+	HistoryStart int             `json:"subagent_history_start_ordinal"`
+	HistoryBase  struct {
+		End int `json:"end_ordinal_exclusive"`
+	} `json:"history_base"`
+}
+
+// codexAsker reports whether the log of a session is there, in the folder of a subagent's log or of
+// the day when the session began, which its ID says (UUID version 7).
+func codexAsker(file, session string) bool {
+	if session == "" || strings.ContainsAny(session, `/\*?[`) {
+		return false
+	}
+	folders := []string{filepath.Dir(file)}
+	if digits := strings.ReplaceAll(session, "-", ""); len(digits) == 32 {
+		if ms, err := strconv.ParseInt(digits[:12], 16, 64); err == nil {
+			all := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file))))
+			for days := -1; days <= 1; days++ { // the folder is named after the local date
+				folders = append(folders, filepath.Join(all, time.UnixMilli(ms).UTC().AddDate(0, 0, days).Format("2006/01/02")))
+			}
+		}
+	}
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		found, err := filepath.Glob(filepath.Join(globEscape(folder), "*-"+session+".jsonl"))
+		return err == nil && len(found) > 0
+	})
+}
+
+// globEscape returns a path as filepath.Glob takes it literally.
+func globEscape(path string) string {
+	if runtime.GOOS == "windows" { // which has no escapes there
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 type codexResponse struct {
@@ -117,6 +198,8 @@ type codexResponse struct {
 	Action    json.RawMessage `json:"action"`
 	Output    json.RawMessage `json:"output"`
 	Tools     json.RawMessage `json:"tools"`
+	Author    string          `json:"author"` // of an agent_message
+	Phase     string          `json:"phase"`  // of an answer: "commentary" or "final_answer"
 }
 
 func parseCodexItem(c *conversation, r record, out message, payload json.RawMessage) string {
@@ -128,8 +211,16 @@ func parseCodexItem(c *conversation, r record, out message, payload json.RawMess
 		in.CallID = in.ID
 	}
 	switch {
+	case c.sub != nil && in.Type == "message":
+		return parseCodexSubagent(c, r, out, in)
+	case c.sub != nil:
+		return ""
 	case in.Type == "message":
 		return parseCodexMessage(c, r, out, in)
+	case in.Type == "agent_message":
+		out.role, out.reports = "user", codexReport(in)
+		c.add(r, out)
+		return ""
 	case codexIgnored[in.Type]:
 		return ""
 	case strings.HasSuffix(in.Type, "_output"):
@@ -145,24 +236,58 @@ func parseCodexItem(c *conversation, r record, out message, payload json.RawMess
 	return ""
 }
 
+// parseCodexSubagent reads a message in a subagent's own log.
+func parseCodexSubagent(c *conversation, r record, out message, in codexResponse) string {
+	text := parseContent(in.Content).text()
+	switch {
+	case in.Role == "user" && !codexInjected(text):
+		c.task(text)
+	case in.Role == "assistant" && (in.Phase != "commentary" || len(c.turns) == 0) && !c.asker(func() bool { return codexAsker(c.file, c.sub.parent) }):
+		c.conclude(r, out.time, c.sub.name, text)
+	}
+	return ""
+}
+
+// codexReport reads the report in a message of another agent: "Message Type: FINAL_ANSWER\n…\nPayload:\n…".
+func codexReport(in codexResponse) []report {
+	head, text, ok := strings.Cut(parseContent(in.Content).text(), "\nPayload:")
+	if !ok || !strings.HasPrefix(strings.TrimSpace(head), "Message Type: FINAL_ANSWER") {
+		return nil
+	}
+	return withText(report{name: agentName(in.Author)}, text)
+}
+
 func parseCodexMessage(c *conversation, r record, out message, in codexResponse) string {
 	switch in.Role {
 	case "assistant":
 		c.step++
 		out.role, out.key, out.text = "assistant", c.stepKey(), parseContent(in.Content).text()
+		if proposed, ok := tagged(out.text, "proposed_plan"); ok && len(proposed) <= maxPlan {
+			c.plan = plan{codexPlan, proposed}
+		}
 	case "user":
 		out.role = "user"
 		codexUser(&out, parseContent(in.Content).texts)
+		if out.text == codexApproval && c.plan.file == codexPlan {
+			out.replies = append(out.replies, reply{dialog: chunker.DialogPlan, asked: approvedPlan, text: c.plan.text})
+		}
 	case "developer", "system":
 		return ""
 	default:
 		return fmt.Sprintf("unknown role %q", in.Role)
 	}
-	if out.text != "" || len(out.calls) > 0 {
+	if out.text != "" || len(out.calls)+len(out.replies)+len(out.reports) > 0 {
 		c.add(r, out)
 	}
 	return ""
 }
+
+// codexPlan stands for the file of a plan that an answer proposes. codexApproval is what Codex writes
+// when the user approves it in the dialog below.
+const (
+	codexPlan     = "proposed_plan"
+	codexApproval = "Implement the plan."
+)
 
 // codexUser reads what the user typed or ran.
 func codexUser(out *message, texts []string) {
@@ -177,7 +302,12 @@ func codexUser(out *message, texts []string) {
 		if at := strings.LastIndex(text, codexRequest); at >= 0 { // before it are texts of open files
 			text = strings.TrimSpace(text[at+len(codexRequest):])
 		}
-		if !codexInjected(text) {
+		switch replied, ok := tagged(text, "send_user_message_question_reply"); {
+		case ok:
+			out.replies = append(out.replies, codexReplies(replied)...)
+		case codexInjected(text):
+			out.reports = append(out.reports, reportsIn(text)...)
+		default:
 			said = append(said, text)
 		}
 	}
@@ -187,23 +317,25 @@ func codexUser(out *message, texts []string) {
 // codexRequest begins what the user typed in an editor.
 const codexRequest = "## My request for Codex:"
 
-// codexNoise begins texts that the user did not type.
-var codexNoise = []string{
-	"<environment_context>", "<user_instructions>", "# agents.md instructions", "<instructions>", "<skill>", "<skill ",
-	"<turn_aborted>", "<subagent_notification>", "<permissions instructions>", "<collaboration_mode>", "<multi_agent_mode>",
-	"<apps_instructions>", "<plugins_instructions>", "<skills_instructions>", "<model_switch>", "<personality_spec>",
-	"<token_budget", "<rollout_budget>", "<context_window", "<realtime_conversation>", "<goal_context>", "<additional_context>",
-	"<hook_prompt", "<codex_internal_context", "<internal_model_context>", "<recommended_plugins>", "<image ", "<image>", "</image>",
+// codexReplies reads the answers to questions that did not wait for them (request_user_input_async):
+// [{"questionItemId": …, "question": …, "answer": …}].
+func codexReplies(text string) (all []reply) {
+	var answers []struct{ Question, Answer string }
+	if json.Unmarshal([]byte(text), &answers) != nil {
+		return nil
+	}
+	for _, a := range answers {
+		all = append(all, question{Question: a.Question}.reply(a.Answer, "")...)
+	}
+	return all
 }
+
+// codexAround begins texts around images and skills, which the user did not type.
+var codexAround = []string{"<instructions>", "<skill>", "<skill ", "<image ", "<image>", "</image>"}
 
 func codexInjected(text string) bool {
 	head := strings.ToLower(text[:min(len(text), 64)])
-	for _, prefix := range codexNoise {
-		if strings.HasPrefix(head, prefix) {
-			return true
-		}
-	}
-	return false
+	return prompt.ByMachine(text) || slices.ContainsFunc(codexAround, func(begin string) bool { return strings.HasPrefix(head, begin) })
 }
 
 func (in codexResponse) call() call {

@@ -19,6 +19,9 @@ import (
 // chatRecordingTypes.ts in packages/core/src/services. In .jsonl the first line holds the session,
 // a changed message is written again whole, and $set and $rewindTo are bookkeeping. Rewound
 // messages stay. Left out are thoughts and notices (info, warning, error).
+//
+// Subagents' chats have kind "subagent" and are in a folder that is named after the session (see
+// report).
 
 // geminiFolders are named after a hash of the working directory or, since 2026, as in
 // ~/.gemini/projects.json and a file there.
@@ -83,6 +86,7 @@ func sniffGemini(f fields) bool {
 type geminiRecord struct {
 	SessionID string          `json:"sessionId"`
 	StartTime json.RawMessage `json:"startTime"`
+	Kind      string          `json:"kind"` // "main" or "subagent"
 	Set       *struct {
 		SessionID string `json:"sessionId"`
 	} `json:"$set"`
@@ -114,13 +118,19 @@ func parseGemini(c *conversation, r record) string {
 	switch in.Type {
 	case "":
 		return geminiBookkeeping(c, in)
+	case "user", "gemini":
+		if c.sub != nil {
+			return parseGeminiSubagent(c, r, in)
+		}
+	}
+	switch in.Type {
 	case "user":
 		out.role = "user"
 		if out.text = geminiText(in.DisplayContent); out.text == "" {
 			out.text, _, _ = strings.Cut(geminiText(in.Content), geminiFiles)
 			out.text = strings.TrimSpace(out.text)
 		}
-		if strings.HasPrefix(out.text, "<session_context>") || strings.HasPrefix(out.text, "This is the Gemini CLI. We are setting up the context") {
+		if strings.HasPrefix(out.text, "This is the Gemini CLI. We are setting up the context") {
 			return ""
 		}
 	case "gemini":
@@ -149,10 +159,43 @@ func geminiBookkeeping(c *conversation, in geminiRecord) string {
 	case in.RewindTo != "":
 	case in.SessionID != "":
 		c.session, c.time = in.SessionID, parseTime(in.StartTime)
+		if in.Kind == "subagent" {
+			c.sub = &subagent{parent: filepath.Base(filepath.Dir(c.file))}
+		}
 	default:
 		return "no type"
 	}
 	return ""
+}
+
+// parseGeminiSubagent reads a message in a subagent's own chat. Its last call, complete_task, has the
+// report if no text does.
+func parseGeminiSubagent(c *conversation, r record, in geminiRecord) string {
+	text := geminiText(in.Content)
+	if in.Type == "user" {
+		c.task(text)
+		return ""
+	}
+	for _, t := range in.ToolCalls {
+		if t.Name == "complete_task" {
+			text = strings.Join(textsIn(t.Args, nil), "\n\n")
+		}
+	}
+	if !c.asker(func() bool { return geminiAsker(c.file, c.sub.parent) }) {
+		c.conclude(r, parseTime(in.Timestamp), "", text)
+	}
+	return ""
+}
+
+// geminiAsker reports whether the chat of a session is there, whose name ends with the first eight
+// characters of its ID.
+func geminiAsker(file, session string) bool {
+	if len(session) < 8 || strings.ContainsAny(session, `*?[\`) {
+		return false
+	}
+	chats := filepath.Dir(filepath.Dir(file))
+	found, err := filepath.Glob(filepath.Join(globEscape(chats), "session-*-"+session[:8]+".json*"))
+	return err == nil && len(found) > 0
 }
 
 // A geminiPart is a part of a message, without calls.

@@ -16,7 +16,8 @@ import (
 // This follows github.com/badlogic/pi-mono (packages/coding-agent/docs/session.md and
 // src/core/session-manager.ts) and github.com/tiancaiamao/ai (pkg/session/entries.go,
 // pkg/context/message.go), 2026-11. The first line is the session. Entries form a tree; all
-// branches count. Left out are thinking and messages that the user did not see.
+// branches count. Left out are thinking, messages that the user did not see, and what a fork copied:
+// entries that are older than the session. Messages of extensions are not the user's.
 
 func piFolders(workspace []string, home string) []FolderOptions {
 	pi := filepath.Join(home, ".pi", "agent", "sessions")
@@ -60,6 +61,7 @@ type piEntry struct {
 	Timestamp json.RawMessage `json:"timestamp"`
 	Summary   string          `json:"summary"`
 	Message   json.RawMessage `json:"message"`
+	Parent    string          `json:"parentSession"`
 }
 
 type piMessage struct {
@@ -89,9 +91,14 @@ func parsePi(c *conversation, r record) string {
 	switch {
 	case in.Type == "session":
 		c.time = out.time
+		if in.Parent != "" {
+			c.copied.before = out.time
+		}
 		if in.ID != "" && in.ID != "messages" { // else the file names the session
 			c.session = in.ID
 		}
+	case c.copied.has(nil, out.time):
+		return ""
 	case in.Type == "compaction" || in.Type == "branch_summary":
 		c.add(r, message{role: "system", speaker: summarySpeaker, time: out.time, text: in.Summary})
 	case in.Type == "message":
@@ -125,8 +132,8 @@ func parsePiMessage(c *conversation, r record, out message, entry string, raw js
 		if m.Role == "user" { // files that they named on the command line
 			out.text = strings.TrimSpace(withoutTag(out.text, "file"))
 		}
-	case "custom", "hookMessage": // of an extension, in the user's name
-		out.role, out.text = "user", parsed.text()
+	case "custom", "hookMessage": // of an extension
+		out.role, out.text = "tool", parsed.text()
 	case "toolResult", "tool_result", "tool":
 		out.role = "tool"
 		out.results = []result{{id: m.ToolCallID, name: m.ToolName, output: parsed.text(), failed: m.IsError}}

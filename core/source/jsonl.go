@@ -40,7 +40,7 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	if !from.fits(file, size) {
 		from = Position{}
 	}
-	c := &conversation{}
+	c := &conversation{file: doc.File}
 	if from.Offset > 0 {
 		c.progress = restore(from.State)
 	}

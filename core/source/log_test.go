@@ -49,6 +49,7 @@ func stored(t testing.TB, at Position) Position {
 var logFixtures = map[string]string{
 	"openai.jsonl": "openai", "claude-code.jsonl": "claude-code", "gemini-cli.jsonl": "gemini-cli",
 	"codex.jsonl": "codex", "codex-2025.jsonl": "codex", "pi.jsonl": "pi",
+	"claude-code-2026.jsonl": "claude-code", "codex-2026.jsonl": "codex", "gemini-cli-2026.jsonl": "gemini-cli",
 }
 
 // A growing log gives the same turns as a whole one.
@@ -126,10 +127,10 @@ func checkResume(t *testing.T, content Content, from Position) {
 	}
 }
 
-// lastAnswer is an agent's, if no message follows it.
+// lastAnswer is an agent's, if no message follows it; a dialog is none.
 func lastAnswer(turns []chunker.Turn) int {
 	for i, turn := range slices.Backward(turns) {
-		if turn.Text != "" && (turn.Role == "user" || turn.Role == "assistant") {
+		if turn.Text != "" && turn.Dialog == "" && (turn.Role == "user" || turn.Role == "assistant") {
 			if turn.Role == "assistant" {
 				return i
 			}

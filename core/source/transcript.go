@@ -70,7 +70,7 @@ func TurnsIn(ctx context.Context, path string, lines []byte, first int) ([]chunk
 		return nil, fmt.Errorf("read log %s: %w", path, err)
 	}
 	defer file.Close()
-	c := &conversation{progress: progress{session: sessionOf(Document{File: file.Name()})}}
+	c := &conversation{file: file.Name(), progress: progress{session: sessionOf(Document{File: file.Name()})}}
 	for line := range bytes.Lines(lines) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			c.take(f, record{line: first, endLine: first, json: line}, 0)
@@ -95,7 +95,7 @@ func transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, e
 		content, err := readJSONLog(ctx, file, f, session)
 		return content.Turns, err
 	}
-	c := &conversation{progress: progress{session: session}}
+	c := &conversation{file: real, progress: progress{session: session}}
 	if c.start, err = firstLineFrom(file, info.Size()-most); err != nil {
 		return nil, err
 	}

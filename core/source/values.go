@@ -36,8 +36,10 @@ func (c content) text() string { return strings.Join(c.texts, "\n\n") }
 // parseContent reads a string, a block, or an array of both.
 func parseContent(raw json.RawMessage) content {
 	var c content
-	parts := []json.RawMessage{raw}
-	if first(raw) == '[' && json.Unmarshal(raw, &parts) != nil {
+	var parts []json.RawMessage // of its own: decoding into raw would overwrite it
+	if first(raw) != '[' {
+		parts = []json.RawMessage{raw}
+	} else if json.Unmarshal(raw, &parts) != nil {
 		return c
 	}
 	for _, part := range parts {

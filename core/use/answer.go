@@ -57,7 +57,7 @@ func locate(turns []journal.Entry, log []chunker.Turn) []int {
 			return log[at].Time.Sub(t.At).Abs()
 		}
 		for at := from; at < len(log); at++ {
-			if log[at].Role != "user" || strings.TrimSpace(log[at].Text) == "" {
+			if log[at].Role != "user" || log[at].Dialog != "" || strings.TrimSpace(log[at].Text) == "" {
 				continue
 			}
 			if journal.KeyOf(log[at].Text) == t.Key && (same < 0 || apart(at) < apart(same)) {
