@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/memcore/memcore/core/relevance"
@@ -221,6 +222,11 @@ func hitOf(c *candidate, rank int, explain bool) MemoryHit {
 		Scope: r.Scope, Kind: r.Kind, Path: r.Path, StartLine: r.StartLine, EndLine: r.EndLine,
 		Headings: r.Headings, Request: requestOf(r), Session: r.Session, Speaker: r.Speaker, Time: r.Time,
 		Exact: c.written,
+	}
+	for _, same := range c.copies {
+		if at := paths.Citation(same.Path, same.StartLine, same.EndLine); at != hit.Source && !slices.Contains(hit.Also, at) {
+			hit.Also = append(hit.Also, at)
+		}
 	}
 	if r.Kind == source.KindConversation {
 		hit.Headings = nil

@@ -258,7 +258,9 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	}
 	q.judgeHits()
 	for _, c := range ranked {
-		c.had = slices.Contains(q.has, c.Path) || q.given[c.ID]
+		c.had = slices.ContainsFunc(append([]store.Record{c.record}, c.copies...), func(r store.Record) bool {
+			return slices.Contains(q.has, r.Path) || q.given[r.ID]
+		})
 	}
 	chosen := choose(ranked, found.question.Chunks, q.selection)
 	result.Hits, result.Rejected, result.Withheld = chosen.hits, chosen.rejected, chosen.withheld

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/memcore/memcore/core/relevance"
@@ -122,6 +123,7 @@ func (x *choice) take(c *candidate, hit *MemoryHit) string {
 		if kept.Source != hit.Source {
 			kept.Also = append(kept.Also, hit.Source)
 		}
+		kept.Also = append(kept.Also, hit.Also...)
 		return "duplicate of " + kept.Source
 	}
 	if x.budget >= 0 && len(x.hits) > 0 && x.tokens+hit.TokenEstimate > x.budget {
@@ -150,7 +152,7 @@ func newer(kept *MemoryHit, hit MemoryHit) MemoryHit {
 		return hit
 	}
 	hit.Score, old.Score = old.Score, hit.Score
-	hit.Also, old.Also = old.Also, nil
+	hit.Also, old.Also = slices.Concat(old.Also, hit.Also), nil
 	if hit.Explain != nil {
 		hit.Explain.Verdict = verdictKept
 	}

@@ -20,6 +20,7 @@ import (
 type candidate struct {
 	relevance.Ranked // its evidence and, once ranked, its score
 	record           store.Record
+	copies           []store.Record // others with the same text
 
 	cosine                  *float64 // as the embedder has it: Ranked.Cosine may be on another scale
 	keywordRank, vectorRank int      // from 1; 0 if that index has not found it
@@ -77,12 +78,12 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		defer stopwatch(&keywords)()
-		matches, keywordErr = q.index.keywords.Match(ctx, text, q.candidates, q.filter)
+		matches, keywordErr = q.match(ctx, text, q.filter)
 	})
 	both.Go(func() {
 		if vector, note, vectorErr = q.vector(ctx, text, &embedding); vector != nil {
 			defer stopwatch(&vectors)()
-			near, vectorErr = q.index.vectors.Nearest(ctx, vector, q.candidates, q.filter)
+			near, vectorErr = q.nearest(ctx, vector, q.filter)
 		}
 	})
 	both.Wait()
@@ -104,7 +105,7 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 		g.times.of(q.index.manifest)
 	}
 	chunks, pending := q.index.manifest.chunks()
-	g.question = questionOf(text, matches, chunks, vector != nil && vectorErr == nil)
+	g.question = questionOf(text, matches, chunks-matches.Copies, vector != nil && vectorErr == nil)
 	g.question.Across = q.isAcross(g.question, near)
 	g.degrade("keyword index did not answer: %v", keywordErr)
 	g.degrade("no search by vectors: %v", vectorErr)
@@ -126,7 +127,7 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 		c.Timely = g.times.timely(c.record)
 	}
 	q.holdDates(&g)
-	g.candidates = slices.DeleteFunc(g.candidates, func(c *candidate) bool { return q.isOwn(c.record) })
+	g.candidates = slices.DeleteFunc(g.candidates, func(c *candidate) bool { return q.isOwn(c.record) || slices.ContainsFunc(c.copies, q.isOwn) })
 	return g, nil
 }
 
@@ -203,32 +204,88 @@ type embeddedText struct {
 	note   string
 }
 
-// merge drops documents unknown to the manifest: half written or deleted.
-func merge(known *manifest, matches, near []store.Hit) []*candidate {
-	var all []*candidate
-	byID := map[string]*candidate{}
-	of := func(r store.Record) *candidate {
-		c, ok := byID[r.ID]
-		if !ok {
-			c = candidateOf(r)
-			byID[r.ID] = c
-			if _, ok := known.Documents[r.Path]; ok {
-				all = append(all, c)
+// match returns the best matches of as many texts as there are to be candidates.
+func (q *query) match(ctx context.Context, text string, f store.Filter) (found store.Matches, err error) {
+	found.Hits, err = q.distinct(func(k int) (hits []store.Hit, err error) {
+		found, err = q.index.keywords.Match(ctx, text, k, f)
+		return found.Hits, err
+	})
+	return found, err
+}
+
+// nearest is match for vectors.
+func (q *query) nearest(ctx context.Context, vector []float32, f store.Filter) ([]store.Hit, error) {
+	return q.distinct(func(k int) ([]store.Hit, error) { return q.index.vectors.Nearest(ctx, vector, k, f) })
+}
+
+// maxAsked bounds the hits that are asked of an index for the sake of distinct texts.
+const maxAsked = 64 * minCandidates
+
+// distinct asks for hits until they have q.candidates texts: eighty copies of a session take one
+// place, or the others would be compared with fewer, and what is not copied would be crowded out. The
+// indexes have each copy, as only some may pass a filter.
+func (q *query) distinct(ask func(k int) ([]store.Hit, error)) ([]store.Hit, error) {
+	for k := q.candidates; ; k *= 4 {
+		hits, err := ask(k)
+		if err != nil {
+			return hits, err
+		}
+		texts := map[string]bool{}
+		for i, hit := range hits {
+			if texts[hit.Record.Text] = true; len(texts) > q.candidates {
+				return hits[:i], nil
 			}
 		}
-		return c
+		if len(hits) < k || len(texts) == q.candidates || k >= maxAsked {
+			return hits, nil
+		}
+	}
+}
+
+// merge drops documents unknown to the manifest: half written or deleted. Of records with the same
+// text and kind the newest is the candidate: what it says still held then.
+func merge(known *manifest, matches, near []store.Hit) []*candidate {
+	var all []*candidate
+	byText := map[string]*candidate{}
+	for _, hit := range slices.Concat(matches, near) {
+		if _, ok := known.Documents[hit.Record.Path]; !ok {
+			continue
+		}
+		c, ok := byText[hit.Record.Text]
+		if !ok {
+			c = candidateOf(hit.Record)
+			byText[hit.Record.Text] = c
+			all = append(all, c)
+			continue
+		}
+		c.join(hit.Record)
 	}
 	for i, hit := range matches {
-		c := of(hit.Record)
-		c.setKeywords(hit.Score, hit.Document, hit.Held)
-		c.keywordRank = i + 1
+		if c := byText[hit.Record.Text]; c != nil && c.ID == hit.Record.ID {
+			c.setKeywords(hit.Score, hit.Document, hit.Held)
+			c.keywordRank = i + 1
+		}
 	}
 	for i, hit := range near {
-		c := of(hit.Record)
-		c.setCosine(hit.Score)
-		c.vectorRank = i + 1
+		if c := byText[hit.Record.Text]; c != nil && c.ID == hit.Record.ID {
+			c.setCosine(hit.Score)
+			c.vectorRank = i + 1
+		}
 	}
 	return all
+}
+
+// join adds a record with the same text. The first of equally new ones stays, by its place.
+func (c *candidate) join(r store.Record) {
+	if r.ID == c.ID || slices.ContainsFunc(c.copies, func(known store.Record) bool { return known.ID == r.ID }) {
+		return
+	}
+	copies, was := c.copies, c.record
+	if r.Kind == was.Kind && cmp.Or(was.Time.Compare(r.Time), cmp.Compare(r.Path, was.Path), cmp.Compare(r.StartLine, was.StartLine)) < 0 {
+		*c = *candidateOf(r)
+		r = was
+	}
+	c.copies = append(copies, r)
 }
 
 // complete asks each index about what only the other found. If the keyword index does not know it,

@@ -182,7 +182,7 @@ func withoutReplaced(all []Statement) (kept []Statement, before map[string]int) 
 		newer := slices.IndexFunc(texts, func(w words) bool { return w.overlap(said) >= sameSubject })
 		if newer < 0 {
 			kept, texts = append(kept, s), append(texts, said)
-		} else if kept[newer].Session != s.Session {
+		} else if kept[newer].Session != s.Session && !kept[newer].Time.Equal(s.Time) { // else it is a copy of the session
 			before[kept[newer].Key]++
 		}
 	}

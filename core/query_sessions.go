@@ -104,18 +104,22 @@ func (q *query) addWritten(ctx context.Context, text string, g *gathered) error 
 	known := map[string]*candidate{}
 	for _, c := range g.candidates {
 		known[c.ID] = c
+		for _, r := range c.copies {
+			known[r.ID] = c
+		}
 	}
 	if q.exact {
 		g.candidates = nil
 	}
 	for _, r := range found[:min(len(found), maxWritten)] {
-		c := known[r.ID]
-		if c == nil {
+		c, ok := known[r.ID]
+		if !ok {
 			c = candidateOf(r)
 		}
-		if c.written = true; known[r.ID] == nil || q.exact {
+		if !c.written && (!ok || q.exact) {
 			g.candidates = append(g.candidates, c)
 		}
+		c.written = true
 	}
 	return nil
 }

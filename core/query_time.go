@@ -191,29 +191,34 @@ func (a askedTimes) fit(t time.Time) (best float64) {
 
 // addTimely adds records of the spans, which other times may outrank.
 func (q *query) addTimely(ctx context.Context, vector []float32, g *gathered) error {
-	known := map[string]bool{}
-	for _, c := range g.candidates {
-		known[c.ID] = true
+	known := map[string]int{} // places by text
+	for i, c := range g.candidates {
+		known[c.Text] = i
 	}
 	var errs []error
 	add := func(hits []store.Hit, err error) {
 		errs = append(errs, err)
 		for _, c := range merge(q.index.manifest, hits, nil) {
-			if !known[c.ID] {
-				known[c.ID] = true
-				g.candidates = append(g.candidates, candidateOf(c.record)) // its scores are of the span alone
+			at, ok := known[c.Text]
+			switch {
+			case !ok:
+				known[c.Text] = len(g.candidates)
+				g.candidates = append(g.candidates, &candidate{Ranked: candidateOf(c.record).Ranked, record: c.record, copies: c.copies}) // its scores are of the span alone
+			case g.times.timely(c.record) > g.times.timely(g.candidates[at].record): // it was said then, too
+				c.copies = append(c.copies, g.candidates[at].record)
+				g.candidates[at] = &candidate{Ranked: candidateOf(c.record).Ranked, record: c.record, copies: c.copies}
 			}
 		}
 	}
 	for _, span := range g.times.spans {
 		f := within(q.filter, span)
-		matches, err := q.index.keywords.Match(ctx, g.question.Text, q.candidates, f)
+		matches, err := q.match(ctx, g.question.Text, f)
 		add(matches.Hits, err)
 		if vector != nil {
-			add(q.index.vectors.Nearest(ctx, vector, q.candidates, f))
+			add(q.nearest(ctx, vector, f))
 		}
 		if g.times.only { // no other word need match: turns are indexed with their date, so the year finds them
-			matches, err := q.index.keywords.Match(ctx, yearsOf(span), q.candidates, f)
+			matches, err := q.match(ctx, yearsOf(span), f)
 			add(matches.Hits, err)
 		}
 	}

@@ -52,7 +52,7 @@ type Hit struct {
 // A Term is a word of a query.
 type Term struct {
 	Word    string // as the query has it
-	Records int    // how many records of the index hold it
+	Records int    // how many records of the index hold it, those of the same text counted once
 	// Compound means that its parts are terms, too, as in getCacheStats.
 	Compound bool
 }
@@ -204,6 +204,9 @@ type Matches struct {
 	BestDocument float64
 	// Terms are those of the search.
 	Terms []Term
+	// Copies is how many records of the index have the text of another one. They are found, but
+	// count in no number of records or documents, nor in an average.
+	Copies int
 	// Language is the query's (ISO 639-1) if its words show that it is not English, "und" if they
 	// do not show which, else "".
 	Language string

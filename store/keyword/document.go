@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -102,8 +103,20 @@ func folderFacet(folder string) string { return "folder " + folder }
 func dayFacet(day disk.Day) string     { return fmt.Sprintf("day %08d", day) }
 func languageFacet(name string) string { return "language " + name }
 
+// textFacet is that of all records with a text. It is short, since a search reads all of them.
+func textFacet(text string) string {
+	sum := sha256.Sum256([]byte(strings.TrimSpace(text)))
+	return firstText + string(sum[:8])
+}
+
+// Facets of texts are between these.
+const firstText, afterTexts = "=", ">"
+
 func facets(rec *store.Record) []string {
 	all := []string{scopeFacet(rec.Scope), kindFacet(rec.Kind), documentFacet(rec.Path)}
+	if rec.Kind != store.KindStatement {
+		all = append(all, textFacet(rec.Text))
+	}
 	for at := strings.LastIndexByte(rec.Path, '/'); at >= 0; at = strings.LastIndexByte(rec.Path[:at], '/') {
 		all = append(all, folderFacet(rec.Path[:at]))
 	}

@@ -13,10 +13,11 @@ import (
 type layout struct {
 	of      []int32     // number of the document a record belongs to; -1 if it is dead or a statement
 	sizes   []int32     // live records of a document, without statements
-	records int         // live records, without statements
-	live    int         // documents
-	average float64     // of sizes
+	records int         // live records, without statements and copies
+	live    int         // documents with such records
+	average float64     // number of such records in them
 	spoken  []*language // languages of the live records, without English and byScript
+	copies
 }
 
 func (s *snapshot) layout() (*layout, error) {
@@ -64,8 +65,12 @@ func readLayout(s *snapshot) (*layout, error) {
 			return nil, err
 		}
 	}
-	for _, size := range l.sizes {
-		if size > 0 {
+	l.originals = slices.Clone(l.sizes)
+	if err := l.readCopies(s); err != nil {
+		return nil, err
+	}
+	for _, originals := range l.originals {
+		if originals > 0 {
 			l.live++
 		}
 	}

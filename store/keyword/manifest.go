@@ -16,7 +16,8 @@ import (
 //	4: the day of a record is a facet
 //	5: the manifest and the records are written as in the other indexes
 //	6: languages that only their letters show are a facet
-const mapping = 6
+//	7: the text of a record is a facet
+const mapping = 7
 
 var format = store.ManifestFormat{Kind: "keywords", Number: 100*mapping + int(zap.Version)}
 

@@ -23,7 +23,7 @@ func (s *snapshot) match(ctx context.Context, query string, k int, f store.Filte
 	if allowed != nil {
 		matched = slices.DeleteFunc(matched, func(number int) bool { return !allowed[number] })
 	}
-	matches := store.Matches{Ceiling: result.ceiling, Terms: result.terms, Language: LanguageOf(query)}
+	matches := store.Matches{Ceiling: result.ceiling, Terms: result.terms, Language: LanguageOf(query), Copies: s.documents.copies.number}
 	for _, number := range matched {
 		matches.BestDocument = max(matches.BestDocument, s.documentScore(result, number))
 	}
@@ -69,11 +69,11 @@ func (s *snapshot) scores(ctx context.Context, query string) (*scores, error) {
 	if last.scores != nil && last.query == query {
 		return last.scores, nil
 	}
-	x, err := newSearch(s)
+	layout, err := s.layout()
 	if err != nil {
 		return nil, err
 	}
-	layout, err := s.layout()
+	x, err := newSearch(s, layout)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ type search struct {
 	hits         segment.PostingsIterator             // reused
 }
 
-func newSearch(s *snapshot) (*search, error) {
+func newSearch(s *snapshot, l *layout) (*search, error) {
 	x := &search{snapshot: s}
 	for i, name := range fieldNames {
 		for _, p := range s.parts {
@@ -91,7 +91,9 @@ func newSearch(s *snapshot) (*search, error) {
 			}
 			x.dictionaries[i] = append(x.dictionaries[i], dictionary)
 		}
-		x.averages[i] = float64(s.manifest.Lengths[i]) / float64(max(s.live, 1))
+		if x.averages[i] = float64(s.manifest.Lengths[i]-l.lengths[i]) / float64(max(s.live-l.number, 1)); x.averages[i] == 0 {
+			x.averages[i] = float64(s.manifest.Lengths[i]) / float64(max(s.live, 1)) // only copies have the field
+		}
 	}
 	return x, nil
 }

@@ -35,18 +35,21 @@ func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scor
 	}
 	result := &scores{of: make([]float64, x.rows), ofDocument: make([]float64, len(layout.sizes)), held: make([]store.Held, x.rows)}
 	records, documents := newOccurrences(x.rows), newOccurrences(len(layout.sizes))
+	texts := seenTexts{}
+	holding := make([]int32, len(layout.sizes)) // the last term that a document holds in more than copies
 	for _, t := range terms {
+		texts.term++
 		own, err := x.collect(ctx, t, records)
 		if err != nil {
 			return nil, err
 		}
-		n := own // holders
+		n := 0 // texts that hold it
 		for _, number := range records.in[:own] {
-			if layout.of[number] < 0 { // a statement
-				n--
+			if layout.of[number] >= 0 && texts.isNew(layout, number) { // else a statement, or a copy
+				n++
 			}
 		}
-		most := MostBM25(n, layout.records)
+		most, holders := MostBM25(n, layout.records), 0
 		if len(records.in) > 0 || !t.whole {
 			result.ceiling += most
 		}
@@ -58,13 +61,37 @@ func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scor
 			result.of[number] += BM25(most, records.of[number])
 			if document := layout.of[number]; document >= 0 {
 				documents.add(int(document), math.Round(records.of[number]*fine))
+				if !layout.isCopy(number) && holding[document] != texts.term {
+					holding[document] = texts.term
+					holders++
+				}
 			}
 		}
-		scoreDocuments(layout, documents, result.ofDocument)
+		scoreDocuments(layout, documents, holders, result.ofDocument)
 		records.clear()
 		documents.clear()
 	}
 	return result, nil
+}
+
+// seenTexts are those of records that hold a term.
+type seenTexts struct {
+	term int32
+	in   []int32 // by number of the original: the last term that it was seen with
+}
+
+// isNew reports whether no record with the text of this one was seen with the term.
+func (s *seenTexts) isNew(l *layout, number int) bool {
+	if l.original == nil {
+		return true
+	}
+	if s.in == nil {
+		s.in = make([]int32, len(l.original))
+	}
+	original := l.original[number]
+	was := s.in[original]
+	s.in[original] = s.term
+	return was != s.term
 }
 
 // note stores how many records hold a term, and which: the first own of in themselves, the others
@@ -83,9 +110,9 @@ func (s *scores) note(t term, n, own int, in []int) {
 // fine makes occurrences whole numbers: their sum does not depend on the order of records.
 const fine = 1 << 20
 
-func scoreDocuments(l *layout, found *occurrences, scores []float64) {
-	n := len(found.in)
-	most := MostBM25(n, l.live)
+// scoreDocuments adds a term's share to the scores of documents. holders have it in more than copies.
+func scoreDocuments(l *layout, found *occurrences, holders int, scores []float64) {
+	most := MostBM25(holders, l.live)
 	for _, document := range found.in {
 		size := float64(l.sizes[document]) / l.average
 		scores[document] += BM25(most, found.of[document]/fine/lengthNorm(lengthPenalty, size))

@@ -1,0 +1,144 @@
+package keyword
+
+import (
+	"cmp"
+	"slices"
+
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
+)
+
+// copies are live records whose text another live record has, its original: a session that eighty
+// others copied would make each of its words eighty times as frequent. All of them can be found, and
+// the index has each, since they differ by path, session and time, by which a search is filtered; but
+// texts are counted, not records. A snapshot's first search reads which they are: written down,
+// that would have to be corrected when the original goes.
+type copies struct {
+	originals []int32 // records of a document that are no copies
+	original  []int32 // by number of the record: that of its original, or its own; nil without copies
+	number    int
+	lengths   lengths // their sum
+}
+
+// isCopy reports whether a record is a copy.
+func (c *copies) isCopy(number int) bool {
+	return c.original != nil && c.original[number] != int32(number)
+}
+
+// readCopies finds the copies and takes them out of the number of records, and of documents, if they
+// are all that a document has.
+func (l *layout) readCopies(s *snapshot) error {
+	return s.eachEqual(func(numbers []int) error {
+		type copied struct {
+			number int
+			record store.Record
+			size   lengths
+		}
+		all := make([]copied, len(numbers))
+		for i, number := range numbers {
+			p, local := s.row(number)
+			rec, size, err := p.record(local)
+			if err != nil {
+				return err
+			}
+			all[i] = copied{number, rec, size}
+		}
+		first := slices.MinFunc(all, func(a, b copied) int {
+			return cmp.Or(a.record.Time.Compare(b.record.Time), cmp.Compare(a.record.Path, b.record.Path), cmp.Compare(a.record.ID, b.record.ID))
+		})
+		if l.original == nil {
+			l.original = make([]int32, s.rows)
+			for i := range l.original {
+				l.original[i] = int32(i)
+			}
+		}
+		for _, c := range all {
+			if c.number == first.number {
+				continue
+			}
+			l.original[c.number] = int32(first.number)
+			l.originals[l.of[c.number]]--
+			l.records--
+			l.number++
+			l.lengths.add(c.size)
+		}
+		return nil
+	})
+}
+
+// eachEqual calls do with the numbers of the live records of each text that several have.
+func (s *snapshot) eachEqual(do func(numbers []int) error) error {
+	var all []*textCursor
+	for _, p := range s.parts {
+		dictionary, err := p.Dictionary(facetField)
+		if err != nil {
+			return disk.Damaged(err)
+		}
+		c := &textCursor{part: p, facets: dictionary.AutomatonIterator(nil, []byte(firstText), []byte(afterTexts))}
+		if err := c.next(); err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	for {
+		least := ""
+		for _, c := range all {
+			if c.facet != "" && (least == "" || c.facet < least) {
+				least = c.facet
+			}
+		}
+		if least == "" {
+			return nil
+		}
+		records := 0
+		for _, c := range all {
+			if c.facet == least {
+				records += c.records
+			}
+		}
+		var numbers []int
+		for _, c := range all {
+			if c.facet != least {
+				continue
+			}
+			if records > 1 {
+				rows, err := c.part.rows(least)
+				if err != nil {
+					return err
+				}
+				for row := rows.Iterator(); row.HasNext(); {
+					numbers = append(numbers, c.part.first+int(row.Next()))
+				}
+			}
+			if err := c.next(); err != nil {
+				return err
+			}
+		}
+		if len(numbers) > 1 {
+			if err := do(numbers); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// A textCursor walks the texts of a part, in order.
+type textCursor struct {
+	part    *part
+	facets  segment.DictionaryIterator
+	facet   string // "" at the end
+	records int    // that have the text, dead ones too
+}
+
+func (c *textCursor) next() error {
+	entry, err := c.facets.Next()
+	if err != nil {
+		return disk.Damaged(err)
+	}
+	if c.facet, c.records = "", 0; entry != nil {
+		c.facet, c.records = entry.Term, int(entry.Count)
+	}
+	return nil
+}
