@@ -11,6 +11,7 @@ import (
 
 	"github.com/memcore/memcore/internal/git/gitignore"
 	"github.com/memcore/memcore/internal/git/gitindex"
+	"github.com/memcore/memcore/internal/git/repository"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/safefile/secretfile"
@@ -137,8 +138,8 @@ func ignored(root, dir, name, ignores string) bool {
 	if ignores != "" {
 		stack = stack.Push("", cache.Of(paths.Resolve(ignores)))
 	}
-	if shared := gitindex.Shared(root); shared != "" {
-		stack = stack.Push("", cache.Of(filepath.Join(shared, "info", "exclude")))
+	if dir, err := repository.Dir(root); err == nil && dir != "" {
+		stack = stack.Push("", cache.Of(filepath.Join(repository.Common(dir), "info", "exclude")))
 	}
 	for i, at := range chainOf(root, dir) {
 		if i > 0 && stack.Ignores(strings.TrimSuffix(relative(root, at), "/"), true) {

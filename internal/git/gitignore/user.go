@@ -1,11 +1,11 @@
 package gitignore
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/memcore/memcore/internal/git/repository"
 	"github.com/memcore/memcore/internal/safefile"
 )
 
@@ -28,9 +28,9 @@ func UserFile(home string) string {
 		if err != nil {
 			continue
 		}
-		named, ok := excludesFile(string(text))
+		named := repository.Setting(text, "core", "excludesFile")
 		switch rest, below := strings.CutPrefix(named, "~/"); {
-		case !ok:
+		case named == "":
 		case below:
 			file = filepath.Join(home, rest)
 		default:
@@ -41,41 +41,4 @@ func UserFile(home string) string {
 		return ""
 	}
 	return file
-}
-
-// excludesFile returns core.excludesFile (git-config(1)).
-func excludesFile(config string) (value string, ok bool) {
-	section := ""
-	for lines := bufio.NewScanner(strings.NewReader(config)); lines.Scan(); {
-		line := strings.TrimSpace(lines.Text())
-		if strings.HasPrefix(line, "[") {
-			section, line, _ = strings.Cut(line[1:], "]")
-			line = strings.TrimSpace(line)
-		}
-		key, text, has := strings.Cut(line, "=")
-		if has && strings.EqualFold(strings.TrimSpace(section), "core") && strings.EqualFold(strings.TrimSpace(key), "excludesfile") {
-			value, ok = configValue(strings.TrimSpace(text)), true
-		}
-	}
-	return value, ok
-}
-
-// configValue removes quotes, escapes and comment.
-func configValue(text string) string {
-	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			quoted = !quoted
-		case c == '\\' && i+1 < len(text):
-			i++
-			b.WriteByte(text[i])
-		case (c == '#' || c == ';') && !quoted:
-			return strings.TrimRight(b.String(), " \t")
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }

@@ -3,7 +3,6 @@ package gitignore
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,17 +28,4 @@ func TestUserFile(t *testing.T) {
 	require.Equal(t, filepath.Join(home, "xdg", "git", "ignore"), UserFile(home))
 	t.Setenv("XDG_CONFIG_HOME", "")
 	require.Empty(t, UserFile(""))
-}
-
-// Any value is on one line and not longer than the configuration.
-func FuzzExcludesFile(f *testing.F) {
-	for _, seed := range []string{"[core]\nexcludesfile = ~/x\n", "[core \"x\"]\nexcludesfile=a", "[core]excludesfile=\"a\\\"#b\" ;c", "[core\nexcludesfile=", "excludesfile=x", "[core]\n\\"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, config string) {
-		value, ok := excludesFile(config)
-		if strings.Contains(value, "\n") || len(value) > len(config) || !ok && value != "" {
-			t.Errorf("%q has %q", config, value)
-		}
-	})
 }

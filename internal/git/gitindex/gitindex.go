@@ -11,11 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/memcore/memcore/internal/git/repository"
 	"github.com/memcore/memcore/internal/safefile"
 )
 
@@ -31,7 +31,7 @@ var errDamaged = errors.New("it is damaged, or of a newer git")
 // Holds reports whether the repository in root tracks a file, whatever .gitignore says. name is
 // relative to root, with slashes. No index tracks nothing.
 func Holds(root, name string) (bool, error) {
-	dir, err := folderOf(root)
+	dir, err := repository.Dir(root)
 	if err != nil || dir == "" {
 		return false, err
 	}
@@ -45,57 +45,6 @@ func Holds(root, name string) (bool, error) {
 	}
 	return held, nil
 }
-
-// Shared returns all worktrees' git folder, or "".
-func Shared(root string) string {
-	dir, err := folderOf(root)
-	if err != nil || dir == "" {
-		return ""
-	}
-	text, _, err := safefile.ReadPath(filepath.Join(dir, "commondir"), maxName)
-	if err != nil {
-		return dir
-	}
-	common := filepath.FromSlash(strings.TrimRight(string(text), "\r\n"))
-	switch {
-	case isRemote(common):
-		return dir
-	case !filepath.IsAbs(common):
-		return filepath.Join(dir, common)
-	}
-	return common
-}
-
-// folderOf may return "". In worktrees and submodules, a .git file names it.
-func folderOf(root string) (string, error) {
-	path := filepath.Join(root, ".git")
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil || info.IsDir() {
-		return path, err
-	}
-	text, _, err := safefile.ReadPath(path, maxName)
-	if err != nil {
-		return "", err
-	}
-	dir, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
-	if !ok || dir == "" {
-		return "", nil
-	}
-	if dir = filepath.FromSlash(dir); !filepath.IsAbs(dir) {
-		dir = filepath.Join(root, dir)
-	}
-	if isRemote(dir) && filepath.VolumeName(dir) != filepath.VolumeName(root) {
-		return "", fmt.Errorf("%s leads to another machine", path)
-	}
-	return dir, nil
-}
-
-// isRemote reports whether a Windows path leads to another machine, which would learn the user's
-// name.
-func isRemote(path string) bool { return strings.HasPrefix(filepath.VolumeName(path), `\\`) }
 
 func heldBy(path, name string) (bool, error) {
 	data, _, err := safefile.ReadPath(path, maxFile)

@@ -13,24 +13,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A repository is made by the installed git.
-type repository struct {
+// made is a repository of the installed git.
+type made struct {
 	t    *testing.T
 	root string
 }
 
-func newRepository(t *testing.T, args ...string) repository {
+func newRepository(t *testing.T, args ...string) made {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git here")
 	}
-	r := repository{t, filepath.Join(t.TempDir(), "root")}
+	r := made{t, filepath.Join(t.TempDir(), "root")}
 	require.NoError(t, os.Mkdir(r.root, 0o755))
 	r.git(append([]string{"init", "-q"}, args...)...)
 	return r
 }
 
-func (r repository) git(args ...string) {
+func (r made) git(args ...string) {
 	r.t.Helper()
 	command := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"}, args...)...)
 	command.Dir = r.root
@@ -44,7 +44,7 @@ func (r repository) git(args ...string) {
 	require.NoError(r.t, err, "git %v: %s", args, out)
 }
 
-func (r repository) write(names ...string) {
+func (r made) write(names ...string) {
 	r.t.Helper()
 	for _, name := range names {
 		path := filepath.Join(r.root, filepath.FromSlash(name))
@@ -53,7 +53,7 @@ func (r repository) write(names ...string) {
 	}
 }
 
-func (r repository) version() uint32 {
+func (r made) version() uint32 {
 	r.t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.root, ".git", "index"))
 	require.NoError(r.t, err)
@@ -74,25 +74,25 @@ func TestHolds(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		init    []string
-		do      func(r repository)
+		do      func(r made)
 		version uint32
 	}{
-		{"version 2", nil, func(repository) {}, 2},
-		{"version 3", nil, func(r repository) { r.write("later.md"); r.git("add", "-N", "later.md") }, 3},
-		{"version 4", nil, func(r repository) { r.git("update-index", "--index-version", "4") }, 4},
-		{"version 4, extended", nil, func(r repository) {
+		{"version 2", nil, func(made) {}, 2},
+		{"version 3", nil, func(r made) { r.write("later.md"); r.git("add", "-N", "later.md") }, 3},
+		{"version 4", nil, func(r made) { r.git("update-index", "--index-version", "4") }, 4},
+		{"version 4, extended", nil, func(r made) {
 			r.write("later.md")
 			r.git("add", "-N", "later.md")
 			r.git("update-index", "--index-version", "4")
 		}, 4},
-		{"SHA-256", []string{"--object-format=sha256"}, func(repository) {}, 2},
-		{"SHA-256, version 4", []string{"--object-format=sha256"}, func(r repository) { r.git("update-index", "--index-version", "4") }, 4},
-		{"with extensions", nil, func(r repository) {
+		{"SHA-256", []string{"--object-format=sha256"}, func(made) {}, 2},
+		{"SHA-256, version 4", []string{"--object-format=sha256"}, func(r made) { r.git("update-index", "--index-version", "4") }, 4},
+		{"with extensions", nil, func(r made) {
 			r.git("commit", "-qm", "all")
 			r.git("update-index", "--force-untracked-cache")
 			r.git("status")
 		}, 2},
-		{"no checksum", nil, func(r repository) { r.git("-c", "index.skipHash=true", "update-index", "--force-write-index") }, 2},
+		{"no checksum", nil, func(r made) { r.git("-c", "index.skipHash=true", "update-index", "--force-write-index") }, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRepository(t, tt.init...)
@@ -117,7 +117,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-func (r repository) output(args ...string) string {
+func (r made) output(args ...string) string {
 	r.t.Helper()
 	command := exec.Command("git", args...)
 	command.Dir = r.root
@@ -133,7 +133,7 @@ func TestHoldsInWorktrees(t *testing.T) {
 	r.git("add", "-A")
 	r.git("commit", "-qm", "a")
 	r.git("worktree", "add", "-q", "../other")
-	other := repository{t, filepath.Join(filepath.Dir(r.root), "other")}
+	other := made{t, filepath.Join(filepath.Dir(r.root), "other")}
 	other.write("b.md")
 	other.git("add", "b.md")
 	require.True(t, tracks(t, other.root, "a.md"))
