@@ -39,7 +39,11 @@ func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 			unlisted[from.Name()] = true
 			continue
 		}
-		found.skipped = append(found.skipped, listing.Skipped...)
+		for _, skip := range listing.Skipped {
+			if !slices.Contains(found.skipped, skip) { // sources overlap
+				found.skipped = append(found.skipped, skip)
+			}
+		}
 		for _, path := range indexed.below(listing.Skipped) {
 			present[path] = true
 		}

@@ -64,7 +64,7 @@ func firstIndexNow(ctx context.Context, a *cli) error {
 			return err
 		}
 	}
-	a.RememberPath()
+	a.Remember(ctx)
 	return indexAt(ctx, a, at, false)
 }
 

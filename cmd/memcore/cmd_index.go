@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/workspace"
 )
@@ -26,10 +28,12 @@ func indexCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "index [PATH…]",
 		Short: "Update the index from the files",
-		Long: `Index Markdown files and conversation logs. Each PATH, a file or folder, becomes a source of this
-workspace. Without a PATH, index the registered sources, or the workspace if there are none. Your
-global memory (~/.beans) and the resources of MCP servers (memory.mcp) are always included.
-Unchanged files cost nothing.
+		Long: `Index Markdown files and conversation logs: those of the project, and of each PATH, a file or
+folder, that was ever named for it. --forget takes a PATH out again, or with '.' the project's own
+files. Your global memory (~/.beans) and the resources of MCP servers (memory.mcp) are always
+included. Unchanged files cost nothing.
+
+All working directories of a repository have one memory, with the files of its main checkout.
 
 --engine moves the vectors to another engine, where they stay. Nothing is embedded again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +47,7 @@ Unchanged files cost nothing.
 			if err := registerSources(a, cmd, at, args, forget, conversations); err != nil {
 				return err
 			}
-			a.RememberPath()
+			a.Remember(cmd.Context())
 			if err := indexAt(cmd.Context(), a, at, rebuild); err != nil {
 				return err
 			}
@@ -65,7 +69,7 @@ Unchanged files cost nothing.
 	engineFlag(a, f)
 	f.BoolVar(&rebuild, "rebuild", false, "make the index again; the old one answers meanwhile")
 	f.BoolVar(&conversations, "conversations", false, "also index the logs that agents keep of this workspace in your home folder; =false stops it")
-	f.StringArrayVar(&forget, "forget", nil, "`PATH` that is no longer a source of this workspace")
+	f.StringArrayVar(&forget, "forget", nil, "`PATH` that is no longer a source of this project")
 	return cmd
 }
 
@@ -75,15 +79,15 @@ func registerSources(a *cli, cmd *cobra.Command, at config.Folders, add, forget 
 	if len(add)+len(forget) == 0 && !chosen {
 		return nil
 	}
-	_, err := workspace.Change(cmd.Context(), at.Sources(), func(s *workspace.Sources) error {
+	change := func(s *workspace.Sources) error {
 		s.Workspace = a.Project
 		for _, path := range forget {
-			if err := s.Forget(path); err != nil {
+			if err := s.Forget(inMainCheckout(a, path)); err != nil {
 				return kind.Usagef("--forget: %w", err)
 			}
 		}
 		for _, path := range add {
-			if err := s.Add(path); err != nil {
+			if err := s.Add(inMainCheckout(a, path)); err != nil {
 				return kind.Usagef("index: %w", err)
 			}
 		}
@@ -91,8 +95,62 @@ func registerSources(a *cli, cmd *cobra.Command, at config.Folders, add, forget 
 			s.Conversations = &conversations
 		}
 		return nil
-	})
+	}
+	if agreed, err := agreeToRemove(cmd.Context(), a, at, change); err != nil || !agreed {
+		return err
+	}
+	_, err := workspace.Change(cmd.Context(), at.Sources(), change)
 	return err
+}
+
+// inMainCheckout returns a path as the main checkout has it, since that is what is indexed.
+func inMainCheckout(a *cli, path string) string {
+	project := a.WorkingDirectories()
+	absolute := paths.Resolve(path)
+	if rel, inside := paths.Within(a.Checkout, absolute); inside && a.Checkout != a.Project && project.Documents() != "" {
+		return filepath.Join(project.Documents(), rel)
+	}
+	return path
+}
+
+// agreeToRemove says how many documents leave the index by a change of the sources, and asks, if
+// there is a terminal to ask on.
+func agreeToRemove(ctx context.Context, a *cli, at config.Folders, change func(*workspace.Sources) error) (bool, error) {
+	was, err := workspace.Load(at.Sources())
+	if err != nil {
+		return false, err
+	}
+	is := was
+	is.Paths = slices.Clone(was.Paths)
+	if err := change(&is); err != nil {
+		return false, err
+	}
+	left := map[string]bool{}
+	for _, s := range a.Index().ProjectSources(was) {
+		left[s.Name()] = true
+	}
+	for _, s := range a.Index().ProjectSources(is) {
+		delete(left, s.Name())
+	}
+	if len(left) == 0 {
+		return true, nil
+	}
+	gone := 0
+	err = a.Index().With(ctx, func(m *core.Manager) error {
+		for name := range left {
+			_, found, err := m.Documents(ctx, core.DocumentsOptions{Source: name, Limit: 1})
+			if err != nil {
+				return err
+			}
+			gone += found
+		}
+		return nil
+	})
+	if err != nil || gone == 0 {
+		return true, ctx.Err() // indexing reports what is wrong
+	}
+	a.note("%s leave the index; their files stay", plain.Count(gone, "document"))
+	return !a.asks() || a.agrees(ctx, "Go on?", true), ctx.Err()
 }
 
 // engineFlag adds --engine.

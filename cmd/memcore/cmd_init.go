@@ -108,6 +108,9 @@ func runInit(ctx context.Context, a *cli, r initRequest) error {
 	}
 	done := !r.dryRun && (report.Written || len(plan.proposal.Changes) == 0)
 	if done && !a.AtHome() {
+		a.Remember(ctx)
+	}
+	if done && !a.AtHome() {
 		if err := plan.register(ctx, a, r); err != nil {
 			return err
 		}
@@ -150,7 +153,7 @@ func planInit(ctx context.Context, a *cli, r *initRequest) (plan initPlan, err e
 	if a.AtHome() {
 		r.index = false // a home folder holds too much
 	}
-	files := a.Index().ProjectSources(workspace.Sources{Paths: registered.Paths})
+	files := a.Index().ProjectSources(workspace.Sources{Paths: registered.Paths, WithoutProject: registered.WithoutProject})
 	if a.AtHome() {
 		files = nil
 	}
@@ -275,11 +278,7 @@ func (plan initPlan) register(ctx context.Context, a *cli, r initRequest) error 
 	}
 	_, err := workspace.Change(ctx, plan.at.Sources(), func(s *workspace.Sources) error {
 		s.Workspace = a.Project
-		paths := slices.Sorted(maps.Keys(plan.project.Hidden))
-		if len(s.Paths) == 0 {
-			paths = append([]string{"."}, paths...) // else the project itself would be no source
-		}
-		for _, path := range paths {
+		for _, path := range slices.Sorted(maps.Keys(plan.project.Hidden)) {
 			if err := s.Add(a.FileNamed(path)); err != nil {
 				return err
 			}

@@ -113,7 +113,7 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 			return w.Open(ctx)
 		},
 		WorkspaceOf: func(folder string) (string, error) {
-			return (&config.Config{Home: a.Home, Cwd: folder}).FindWorkspace()
+			return projectAt(a, folder)
 		}}, stop)
 	defer server.Close()
 	site = view.NewSite(view.New(viewed{server}, version()))
@@ -128,7 +128,7 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 		if err != nil {
 			return err
 		}
-		if folder, err = (&config.Config{Home: a.Home, Cwd: folder}).FindWorkspace(); err != nil {
+		if folder, err = projectAt(a, folder); err != nil {
 			return err
 		}
 		go func() { // before anybody asks for it
@@ -138,6 +138,13 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 		}()
 	}
 	return runDaemon(ctx, a, o, at, server)
+}
+
+// projectAt returns the folder of the project around a folder.
+func projectAt(a *cli, folder string) (string, error) {
+	there := &config.Config{Cwd: folder}
+	err := there.Locate()
+	return there.Project, err
 }
 
 // viewed are the workspaces of the daemon, for the pages of memcore view.

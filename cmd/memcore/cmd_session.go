@@ -32,8 +32,8 @@ func sessionNewCommand(a *cli) *cobra.Command {
 		Use:   "new [ID]",
 		Short: "Make a session and print its folder",
 		Args:  arguments(cobra.MaximumNArgs(1), "an id or none"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			a.RememberPath()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.Remember(cmd.Context())
 			s, err := session.New(a.SessionsDir(), strings.Join(args, ""))
 			if errors.Is(err, session.ErrNoSession) {
 				return kind.As(kind.BadInput, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -226,7 +227,8 @@ func writePastSession(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	folder, err := filepath.EvalSymlinks(ts.MkAbs("."))
 	ts.Check(err)
-	dir := filepath.Join(ts.Getenv("HOME"), ".claude", "projects", regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(folder, "-"))
+	home := cmp.Or(ts.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(ts.Getenv("HOME"), ".claude"))
+	dir := filepath.Join(home, "projects", regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(folder, "-"))
 	ts.Check(os.MkdirAll(dir, 0o700))
 	var log []byte
 	for i, said := range []struct{ role, text string }{{"user", "why does the build fail?"}, {"assistant", args[1]}} {

@@ -1,6 +1,7 @@
 package curated
 
 import (
+	"bytes"
 	"context"
 	"io/fs"
 	"os"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/memcore/memcore/internal/git/gitignore"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/safefile/secretfile"
 )
 
 // A candidate is a memory file that may be given.
@@ -160,9 +163,37 @@ func (r *finder) global() []candidate {
 	return found
 }
 
+// original returns what Options.Original has of a path of the project, if it is trusted there; else
+// "".
+func (r *request) original(path string) string {
+	rel, inside := below(r.project, path)
+	if r.o.Original == "" || !inside {
+		return ""
+	}
+	there := paths.Resolve(filepath.Join(r.o.Original, rel))
+	if r.covering(filepath.Dir(there)) == "" {
+		return ""
+	}
+	return there
+}
+
+// isOriginal reports whether a file has the bytes of a trusted original.
+func (r *request) isOriginal(file string) bool {
+	there := r.original(file)
+	if there == "" || secretfile.Reason(file) != "" || secretfile.Reason(there) != "" {
+		return false
+	}
+	rel, _ := below(r.project, file)
+	root := r.covering(filepath.Dir(there))
+	within, inside := below(root, there)
+	here, _, failed := safefile.ReadFile(r.project, rel, maxFile)
+	trusted, _, err := safefile.ReadFile(root, within, maxFile)
+	return inside && failed == nil && err == nil && bytes.Equal(here, trusted)
+}
+
 // distrust refuses a candidate whose folder is not trusted.
 func (r *finder) distrust(c *candidate, folder string) {
-	if c.reason == "" && r.covering(paths.Resolve(folder)) == "" {
+	if c.reason == "" && r.covering(paths.Resolve(folder)) == "" && !r.isOriginal(c.file) {
 		c.reason, c.untrusted = "its folder is not trusted", true
 	}
 }
@@ -177,7 +208,7 @@ func (r *finder) inProject(ctx context.Context) ([]candidate, error) {
 	for _, dir := range chain {
 		found = append(found, r.folder(dir, Project)...)
 	}
-	if !r.o.Children || r.covering(r.o.Dir) == "" {
+	if !r.o.Children || r.covering(r.o.Dir) == "" && r.original(filepath.Join(r.o.Dir, "x")) == "" {
 		return found, ctx.Err()
 	}
 	dirs, err := r.scan(ctx, r.o.Dir)

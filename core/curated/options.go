@@ -13,6 +13,9 @@ type Options struct {
 	// Dir is the agent's folder. Memory is read from the root of its repository down to it. Without
 	// a repository, the root is Project if Dir is inside, else Dir.
 	Dir, Project string
+	// Original, if the repository's root is one of several working directories ("git worktree"), is
+	// another one of it. What is trusted there is trusted here while it has the same bytes.
+	Original string
 	// Home is the user's home folder. "" refuses "~" and, without Beans, has no global memory.
 	Home string
 	// Beans is the folder of global memory; "" is Folder in Home.

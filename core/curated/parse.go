@@ -81,12 +81,39 @@ func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 	if err != nil {
 		return nil, err
 	}
+	if root == "" && !inBeans {
+		return r.openCopy(real, limit)
+	}
 	if root == "" {
-		if !inBeans {
-			return nil, errOutside
-		}
 		root = filepath.Dir(real)
 	}
+	return r.openThrough(root, real, limit)
+}
+
+// openCopy reads a file that has the bytes of a trusted original. Both are compared as they were
+// read: a file may change at any time.
+func (r *reader) openCopy(real string, limit int) (*parsed, error) {
+	there := r.original(real)
+	if there == "" {
+		return nil, errOutside
+	}
+	root, err := r.rootOf(there)
+	if err != nil || root == "" {
+		return nil, errOutside
+	}
+	copied, err := r.openThrough(r.project, real, limit)
+	if err != nil {
+		return nil, err
+	}
+	original, err := r.openThrough(root, there, limit)
+	if err != nil || original.hash != copied.hash {
+		return nil, errOutside
+	}
+	return copied, nil
+}
+
+// openThrough reads a file below a folder, unless it is unchanged.
+func (r *reader) openThrough(root, real string, limit int) (*parsed, error) {
 	info, err := os.Stat(real)
 	if err != nil {
 		return nil, reasonOf(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/git/gitignore"
+	"github.com/memcore/memcore/internal/git/repository"
 )
 
 // scanners is how many folders are read concurrently.
@@ -25,6 +26,7 @@ type listing struct {
 	readAt  time.Time
 	folders []string
 	ignores bool // there is a .gitignore
+	copies  bool // it is a working directory beside a main checkout
 	memory  bool // there may be memory files or a hidden folder with some
 }
 
@@ -48,7 +50,7 @@ func (r *finder) scan(ctx context.Context, dir string) ([]string, error) {
 		for _, at := range level {
 			group.Go(func() error {
 				l, err := r.list(at.path)
-				if err != nil || ctx.Err() != nil {
+				if err != nil || ctx.Err() != nil || l.copies && depth > 0 {
 					return ctx.Err() // skip a folder that cannot be read
 				}
 				above := at.above
@@ -99,6 +101,9 @@ func (r *finder) list(dir string) (*listing, error) {
 	}
 	for _, entry := range entries {
 		r.note(l, entry)
+		if entry.Name() == repository.Marker && !entry.IsDir() {
+			l.copies = repository.IsLinked(dir)
+		}
 	}
 	r.o.Cache.storeFolder(dir, l)
 	return l, nil

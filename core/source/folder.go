@@ -46,11 +46,17 @@ type FolderOptions struct {
 	// Sessions means that each folder in Path belongs to the session of that name, also the notes in
 	// it. Files beside these folders are not read.
 	Sessions bool
-	// SessionsIn, if set, keeps only logs of sessions below these folders.
-	SessionsIn []string
+	// SessionsOf, if set, keeps only logs of sessions of a project. Their records say where they ran.
+	SessionsOf Project
 	// Dated means that who writes the files gives each text of one another time of change, the same
 	// on all machines: Document.Changed is not set.
 	Dated bool
+
+	// groups, if set, says of each folder in Path whether logs of SessionsOf may be in it. Only
+	// then Markdown files of SessionsOf can be told from those of other projects.
+	groups func(Project) func(name string) belonging
+	// shared means that the folder also holds logs that are not agents'.
+	shared bool
 }
 
 // A Folder is a source of Markdown files and conversation logs: a folder, or one file.
@@ -140,6 +146,12 @@ func (f *Folder) List(ctx context.Context) (Listing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w := walker{ctx: ctx, folder: f, root: at, facts: make(map[string]fileFacts, len(f.known))}
+	if project := f.options.SessionsOf; project != nil {
+		w.holds, w.held, w.strange = project.Holder(), map[string]bool{}, map[string]string{}
+		if f.options.groups != nil {
+			w.belongs = f.options.groups(project)
+		}
+	}
 	if at.info.IsDir() {
 		err = w.rootFolder()
 	} else {
@@ -148,6 +160,7 @@ func (f *Folder) List(ctx context.Context) (Listing, error) {
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return Listing{}, err
 	}
+	w.leaveStrange()
 	f.known = w.facts
 	slices.SortFunc(w.found.Documents, func(a, b Document) int { return cmp.Compare(a.Path, b.Path) })
 	slices.SortFunc(w.found.Skipped, func(a, b Skip) int { return cmp.Compare(a.Path, b.Path) })

@@ -4,14 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/text/prompt"
 )
 
-// Claude Code keeps its sessions in ~/.claude/projects/<folder>/<session>.jsonl.
+// Claude Code keeps its sessions in projects/<folder>/<session>.jsonl of ~/.claude.
 //
 // There is no official specification. This follows (2026-11)
 // github.com/jeremedia/claude-code-log-format (source-docs/JSONL_LOGGING.md),
@@ -28,16 +29,26 @@ import (
 // A subagent has a log of its own, <session>/subagents/agent-<id>.jsonl, earlier agent-<id>.jsonl
 // beside the session's; see report.
 
-// claudeFolders are named after the working directory, which may be a folder of the workspace.
-func claudeFolders(workspace []string, home string) []FolderOptions {
-	projects := filepath.Join(home, ".claude", "projects")
-	return append(folderOfEach(workspace, projects, claudeName), foldersBelow(workspace, projects, claudeName, ""))
+// claudeFolders are named after the working directory, but several may have the same name.
+func claudeFolders(home string) []FolderOptions {
+	return []FolderOptions{{Path: filepath.Join(home, "projects"), groups: namedAfter(claudeName)}}
 }
 
-// claudeName has dashes for all but letters and digits.
-func claudeName(cwd string) string { return notAlphanumeric().ReplaceAllString(cwd, "-") }
+// longestClaudeName is how much of a working directory is in a name. A hash follows.
+const longestClaudeName = 200
 
-var notAlphanumeric = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9]`) })
+// claudeName has dashes for all but ASCII letters and digits, as many as a character has in UTF-16.
+func claudeName(cwd string) (begin, end string) {
+	var name strings.Builder
+	for _, r := range cwd {
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			name.WriteRune(r)
+		} else {
+			name.WriteString(strings.Repeat("-", max(utf16.RuneLen(r), 1)))
+		}
+	}
+	return name.String()[:min(name.Len(), longestClaudeName)], ""
+}
 
 // claudeIgnored are types that are not part of the conversation.
 var claudeIgnored = map[string]bool{

@@ -15,7 +15,7 @@ import (
 	"github.com/memcore/memcore/internal/text/prompt"
 )
 
-// Codex CLI keeps its sessions in ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl.
+// Codex CLI keeps its sessions in sessions/YYYY/MM/DD/rollout-*.jsonl of ~/.codex.
 //
 // This follows github.com/openai/codex (2026-11): codex-rs/protocol/src/models.rs,
 // codex-rs/protocol/src/protocol.rs and codex-rs/rollout/src/policy.rs. A line has a timestamp, a
@@ -28,11 +28,8 @@ import (
 // agent_message; a subagent has a log of its own (see report).
 
 // codexFolders hold the sessions of all workspaces.
-func codexFolders(workspace []string, home string) []FolderOptions {
-	return []FolderOptions{
-		{Path: filepath.Join(home, ".codex", "sessions"), SessionsIn: workspace},
-		{Path: filepath.Join(home, ".codex", "archived_sessions"), SessionsIn: workspace},
-	}
+func codexFolders(home string) []FolderOptions {
+	return []FolderOptions{{Path: filepath.Join(home, "sessions")}, {Path: filepath.Join(home, "archived_sessions")}}
 }
 
 // codexEnvelopes are the types of lines with a payload.

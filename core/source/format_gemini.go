@@ -5,9 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/memcore/memcore/internal/safefile"
@@ -23,45 +21,42 @@ import (
 // Subagents' chats have kind "subagent" and are in a folder that is named after the session (see
 // report).
 
-// geminiFolders are named after a hash of the working directory or, since 2026, as in
-// ~/.gemini/projects.json and a file there.
-func geminiFolders(workspace []string, home string) []FolderOptions {
-	tmp := filepath.Join(home, ".gemini", "tmp")
-	names := geminiMarked(tmp, workspace)
-	for _, cwd := range workspace {
-		sum := sha256.Sum256([]byte(cwd))
-		names = append(names, hex.EncodeToString(sum[:]))
-	}
-	names = append(names, geminiRegistered(home, workspace)...)
-	return folderOfEach(names, tmp, func(name string) string { return filepath.Join(name, "chats") })
+// geminiFolders are named after a hash of the working directory or, since 2026, as in projects.json
+// and a file in them.
+func geminiFolders(home string) []FolderOptions {
+	tmp := filepath.Join(home, "tmp")
+	return []FolderOptions{{Path: tmp, Exclude: []string{"/*/*", "!/*/chats"}, groups: func(p Project) func(string) belonging {
+		holds := p.Holder()
+		of := geminiRegistered(home, holds)
+		for _, cwd := range p.Folders() {
+			sum := sha256.Sum256([]byte(cwd))
+			of[hex.EncodeToString(sum[:])] = true
+		}
+		return func(name string) belonging {
+			owner := strings.TrimSpace(string(readSmall(filepath.Join(tmp, name, ".project_root"))))
+			if filepath.IsAbs(owner) && holds(owner) || owner == "" && of[name] {
+				return named
+			}
+			return elsewhere
+		}
+	}}}
 }
 
-func geminiRegistered(home string, workspace []string) (names []string) {
+// geminiRegistered returns the names of folders that projects.json gives to the project.
+func geminiRegistered(home string, holds func(string) bool) map[string]bool {
 	var registry struct {
 		Projects map[string]string `json:"projects"`
 	}
-	if json.Unmarshal(readSmall(filepath.Join(home, ".gemini", "projects.json")), &registry) != nil {
-		return nil
+	of := map[string]bool{}
+	if json.Unmarshal(readSmall(filepath.Join(home, "projects.json")), &registry) != nil {
+		return of
 	}
 	for cwd, name := range registry.Projects {
-		if filepath.IsLocal(name) && name == filepath.Base(name) && isPartOf(workspace, filepath.Clean(cwd)) {
-			names = append(names, name)
+		if filepath.IsAbs(cwd) && holds(cwd) {
+			of[name] = true
 		}
 	}
-	slices.Sort(names)
-	return names
-}
-
-func geminiMarked(tmp string, workspace []string) []string {
-	entries, _ := os.ReadDir(tmp)
-	var names []string
-	for _, entry := range entries {
-		owner := strings.TrimSpace(string(readSmall(filepath.Join(tmp, entry.Name(), ".project_root"))))
-		if entry.IsDir() && isPartOf(workspace, filepath.Clean(owner)) {
-			names = append(names, entry.Name())
-		}
-	}
-	return names
+	return of
 }
 
 // readSmall returns nil if a file cannot be read.

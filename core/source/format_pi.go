@@ -19,22 +19,31 @@ import (
 // branches count. Left out are thinking, messages that the user did not see, and what a fork copied:
 // entries that are older than the session. Messages of extensions are not the user's.
 
-func piFolders(workspace []string, home string) []FolderOptions {
-	pi := filepath.Join(home, ".pi", "agent", "sessions")
-	all := folderOfEach(workspace, pi, piName)
-	all = append(all, foldersBelow(workspace, pi, piName, "--"))
-	for _, cwd := range workspace {
-		if name := piName(cwd); name != paths.FolderName(cwd) {
-			// Another workspace may share this name: take only logs that name ours.
-			all = append(all, FolderOptions{Path: filepath.Join(home, ".ai", "sessions", name), SessionsIn: workspace, Exclude: []string{"*.md"}})
-		}
+func piFolders(home string) []FolderOptions {
+	all := []FolderOptions{{Path: filepath.Join(home, "sessions"), groups: namedAfter(piName)}}
+	if filepath.Base(home) == ".ai" {
+		// Also memcore keeps sessions there, which no record says the folder of.
+		all[0].groups, all[0].shared, all[0].Exclude = piNotOurs, true, []string{"*.md"}
 	}
 	return all
 }
 
 // piName has dashes for slashes.
-func piName(cwd string) string {
-	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(cwd, `/\`)) + "--"
+func piName(cwd string) (begin, end string) {
+	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(cwd, `/\`)), "--"
+}
+
+// piNotOurs leaves out memcore's own folders of sessions.
+func piNotOurs(p Project) func(string) belonging {
+	byName := namedAfter(piName)(p)
+	return func(name string) belonging {
+		for _, folder := range p.Folders() {
+			if name == paths.FolderName(folder) {
+				return elsewhere
+			}
+		}
+		return byName(name)
+	}
 }
 
 // piIgnored are entries that are not part of the conversation.

@@ -1,12 +1,11 @@
 package source
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/memcore/memcore/internal/git/gitignore"
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/memcore/memcore/internal/paths"
 )
 
@@ -20,20 +19,21 @@ type format struct {
 	sniff func(f fields) bool
 	// parse adds a record, or says why it cannot.
 	parse func(c *conversation, r record) (skipped string)
-	// folders returns where the agent keeps logs of a workspace, which is given in several
-	// spellings.
-	folders func(workspace []string, home string) []FolderOptions
+	// folders returns where the agent keeps logs, in one of its homes (KnownOptions.Homes).
+	folders func(home string) []FolderOptions
 	// agent means that all logs are of agents at work.
 	agent bool
+	// homeless means that no record names the folder in which the session ran: that of the log says it.
+	homeless bool
 }
 
 // formats are tried in order, the least specific last.
 var formats = []format{
-	{"claude-code", sniffClaude, parseClaude, claudeFolders, true},
-	{"codex", sniffCodex, parseCodex, codexFolders, true},
-	{"gemini-cli", sniffGemini, parseGemini, geminiFolders, true},
-	{"pi", sniffPi, parsePi, piFolders, true},
-	{"openai", sniffOpenAI, parseOpenAI, nil, false},
+	{name: "claude-code", sniff: sniffClaude, parse: parseClaude, folders: claudeFolders, agent: true},
+	{name: "codex", sniff: sniffCodex, parse: parseCodex, folders: codexFolders, agent: true},
+	{name: "gemini-cli", sniff: sniffGemini, parse: parseGemini, folders: geminiFolders, agent: true, homeless: true},
+	{name: "pi", sniff: sniffPi, parse: parsePi, folders: piFolders, agent: true},
+	{name: "openai", sniff: sniffOpenAI, parse: parseOpenAI},
 }
 
 func formatNamed(name string) (format, bool) {
@@ -44,71 +44,77 @@ func formatNamed(name string) (format, bool) {
 	return formats[i], true
 }
 
-// Known returns the folders in which known agents keep the logs of a workspace. Index them only if
-// the user asks for it. A missing folder is an empty source. earlier are paths of the workspace
-// before it moved, under which agents know it. One that is a folder again is another project.
-func Known(workspace, home string, earlier ...string) []Source {
-	if workspace == "" || home == "" {
-		return nil
-	}
+// A Project says which sessions are of a project. It is safe for concurrent use.
+type Project interface {
+	// Folders returns the working directories of the project, absolute, also those that are gone.
+	Folders() []string
+	// Holder returns a function that reports whether a session that began in a folder, which may be
+	// gone, is of the project as it is now.
+	Holder() func(folder string) bool
+}
+
+// KnownOptions say where Known looks.
+type KnownOptions struct {
+	// Workspace and Home are as in FolderOptions.
+	Workspace, Home string
+	// Homes returns the folders, absolute, of settings and logs of the agent that writes a format.
+	Homes func(format string) []string
+}
+
+// Known returns the folders in which known agents keep the logs of a project. Index them only if the
+// user asks for it. A missing folder is an empty source.
+func Known(project Project, o KnownOptions) []Source {
 	var all []Source
-	seen := map[string]bool{}
-	earlier = slices.DeleteFunc(slices.Clone(earlier), func(path string) bool {
-		_, err := os.Stat(path)
-		return err == nil
-	})
+	seen := map[string]bool{} // two homes may be the same by a link
 	for _, f := range formats {
 		if f.folders == nil {
 			continue
 		}
-		for _, o := range f.folders(append(paths.Spellings(workspace), earlier...), paths.Absolute(home)) {
-			if seen[o.Path] {
-				continue
-			}
-			seen[o.Path] = true
-			o.Scope, o.Workspace, o.Home, o.Optional = ScopeProject, workspace, home, true
-			all = append(all, NewFolder(o))
-		}
-	}
-	return all
-}
-
-// foldersBelow reads the sessions in folders of the workspace, whose names begin like its name up
-// to a tail. So may other workspaces' names.
-func foldersBelow(workspace []string, in string, name func(cwd string) string, tail string) FolderOptions {
-	exclude := []string{"/*"}
-	for _, cwd := range workspace {
-		exclude = append(exclude, "!/"+gitignore.Escape(strings.TrimSuffix(name(cwd), tail))+"-*")
-	}
-	for _, cwd := range workspace { // folderOfEach has these
-		exclude = append(exclude, "/"+gitignore.Escape(name(cwd)))
-	}
-	return FolderOptions{Path: in, SessionsIn: workspace, Exclude: exclude}
-}
-
-// isPartOf reports whether a folder is one of the workspace's, or in one, and of no other workspace
-// below it.
-func isPartOf(workspace []string, folder string) bool {
-	for _, root := range workspace {
-		if _, inside := paths.Within(root, folder); !inside {
-			continue
-		}
-		for dir := folder; dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {
-			for _, mark := range []string{".git", ".beans"} {
-				if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
-					return false
+		for _, home := range o.Homes(f.name) {
+			for _, folder := range f.folders(home) {
+				if real := paths.Resolve(folder.Path); !seen[real] {
+					seen[real] = true
+					folder.Scope, folder.Workspace, folder.Home, folder.Optional = ScopeProject, o.Workspace, o.Home, true
+					folder.SessionsOf = project
+					all = append(all, NewFolder(folder))
 				}
 			}
 		}
-		return true
-	}
-	return false
-}
-
-func folderOfEach(workspace []string, in string, name func(cwd string) string) []FolderOptions {
-	var all []FolderOptions
-	for _, cwd := range workspace {
-		all = append(all, FolderOptions{Path: filepath.Join(in, name(cwd))})
 	}
 	return all
+}
+
+// A belonging says whose a folder in an agent's folder may be, by its name.
+type belonging int
+
+const (
+	elsewhere belonging = iota
+	perhaps             // its logs decide
+	named               // after a working directory of the project, unless another has the same name
+)
+
+// namedAfter returns how the names of folders tell their working directories, if an agent derives
+// them by a function that loses characters and keeps the beginning. Names are compared without case
+// and in the normal forms of Unicode, as some systems compare paths.
+func namedAfter(name func(cwd string) (begin, end string)) func(Project) func(string) belonging {
+	return func(p Project) func(string) belonging {
+		var whole, begins []string
+		for _, folder := range p.Folders() {
+			for _, form := range []string{folder, norm.NFC.String(folder), norm.NFD.String(folder)} {
+				begin, end := name(form)
+				whole = append(whole, strings.ToLower(begin+end))
+				begins = append(begins, strings.ToLower(strings.TrimSuffix(begin, "-")+"-"))
+			}
+		}
+		return func(in string) belonging {
+			in = strings.ToLower(in)
+			switch {
+			case slices.Contains(whole, in):
+				return named
+			case slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(in, begin) }):
+				return perhaps
+			}
+			return elsewhere
+		}
+	}
 }

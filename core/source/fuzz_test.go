@@ -1,6 +1,8 @@
 package source
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -38,7 +40,7 @@ func fuzzFormat(f *testing.F, format, ext string) {
 		if content.From > 1 && content.From != begun.Resume.Line+1 {
 			t.Errorf("From = %d after line %d", content.From, begun.Resume.Line)
 		}
-		sniff(text[:min(len(text), headBytes)], ext == ".json", true)
+		sniff(t.Context(), bufio.NewReaderSize(bytes.NewReader(text), headBytes), ext == ".json", true)
 	})
 }
 

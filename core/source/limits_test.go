@@ -106,19 +106,6 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// Nested values are not recorded: a small file once took a gigabyte.
-func TestDeepValues(t *testing.T) {
-	deep := strings.Repeat("[", 32_000)
-	for _, text := range []string{deep, `["role",` + deep, `{"a":` + strings.Repeat(`{"a":`, 6_000)} {
-		require.Less(t, testing.Benchmark(func(b *testing.B) {
-			for b.Loop() {
-				peek([]byte(text))
-			}
-		}).AllocedBytesPerOp(), int64(20<<20), "%.20s", text)
-	}
-	require.Equal(t, "user", peek([]byte(`{"messages":[{"content":[[{"x":{"y":[1]}}]],"role":"user"}]}`))["messages[].role"], "fields behind it are found")
-}
-
 // A turn of many pieces takes linear time.
 func TestTurnOfManyPieces(t *testing.T) {
 	log := func(pieces int) string {

@@ -1,41 +1,58 @@
 package source
 
 import (
+	"bufio"
 	"bytes"
-	"encoding/json"
+	"context"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/memcore/memcore/internal/safefile"
 )
 
-// headBytes are read to find a file's format.
-const headBytes = 32 << 10
+// Bounds of what is read of a log to find its format and its working directory. A record is read to
+// its end, however long it is, since a first message with pictures can stand before both.
+const (
+	headBytes    = 32 << 10 // the first record of a known format begins in them
+	sniffRecords = 256      // the working directory stands in them,
+	sniffBytes   = 1 << 20  // or in those that begin in these
+	sniffLimit   = 64 << 20 // of a log whose working directory does not matter
+)
 
 const unknownFormat = "no known conversation format"
 
+// noFolder is the reason to skip a log that may be of any project.
+const noFolder = "no record says in which folder the session ran, so it is of no known project"
+
 // examine finds the format of a log.
-func (f *Folder) examine(path string, info fs.FileInfo) fileFacts {
+func (f *Folder) examine(ctx context.Context, path string, info fs.FileInfo) fileFacts {
 	facts := fileFacts{info: info}
 	if info.Size() == 0 {
 		return facts
 	}
-	document := strings.EqualFold(filepath.Ext(path), ".json")
+	document := isJSON(path)
 	limit := f.maxLog
 	if document {
 		limit = min(limit, maxJSONLog)
 	}
-	head, err := readHead(path)
+	file, _, err := safefile.OpenPath(path)
+	if err != nil {
+		facts.reason = "cannot be read: " + cause(err)
+		return facts
+	}
+	defer file.Close()
+	wantCwd := f.options.SessionsOf != nil
+	in := bufio.NewReaderSize(limited(file, document, wantCwd), headBytes)
+	head, err := in.Peek(headBytes)
 	switch {
-	case err != nil:
+	case err != nil && err != io.EOF:
 		facts.reason = "cannot be read: " + cause(err)
 		return facts
 	case bytes.IndexByte(head, 0) >= 0:
 		facts.reason = errBinary.Error()
 	default:
-		facts.format, facts.cwd = sniff(head, document, len(f.options.SessionsIn) > 0)
+		facts.format, facts.cwd = sniff(ctx, in, document, wantCwd)
 	}
 	if document && facts.format == "" { // a JSON file that is no log
 		facts.reason = ""
@@ -47,47 +64,65 @@ func (f *Folder) examine(path string, info fs.FileInfo) fileFacts {
 	return facts
 }
 
-func readHead(path string) ([]byte, error) {
-	file, _, err := safefile.OpenPath(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	head := make([]byte, headBytes)
-	n, err := io.ReadFull(file, head)
-	if err == io.ErrUnexpectedEOF || err == io.EOF {
-		err = nil
-	}
-	return bytes.TrimPrefix(head[:n], byteOrderMark), err
-}
-
 // sniff returns a log's format and, if wanted, working directory.
-func sniff(head []byte, document, wantCwd bool) (name, cwd string) {
-	if document {
-		return sniffDocument(head)
+func sniff(ctx context.Context, in *bufio.Reader, document, wantCwd bool) (name, cwd string) {
+	if head, _ := in.Peek(len(byteOrderMark)); bytes.Equal(head, byteOrderMark) {
+		_, _ = in.Discard(len(byteOrderMark))
 	}
-	for line := range bytes.Lines(head) {
-		f := peek(line)
+	if document {
+		return sniffDocument(in, wantCwd)
+	}
+	s := skimmer{in: in, lines: true}
+	for records := 0; !s.ended && ctx.Err() == nil; records++ {
+		if name == "" && s.read >= headBytes || records >= sniffRecords && s.read >= sniffBytes {
+			break
+		}
+		f := s.record()
 		if name == "" {
 			name = recognise(f)
 		}
-		if cwd = f.cwd(); name != "" && (cwd != "" || !wantCwd) {
+		if cwd = f.cwd(); name != "" && (cwd != "" || !wantCwd || !namesFolder(name)) {
 			return name, cwd
 		}
 	}
-	return name, environmentCwd(head)
+	return name, ""
 }
 
-// sniffDocument is quick, since most JSON documents are no logs.
-func sniffDocument(head []byte) (name, cwd string) {
+// sniffDocument is quick, since JSON documents are rarely logs.
+func sniffDocument(in *bufio.Reader, wantCwd bool) (name, cwd string) {
+	head, _ := in.Peek(headBytes)
 	if !bytes.Contains(head, []byte(`"messages"`)) && !bytes.Contains(head, []byte(`"role"`)) {
 		return "", ""
 	}
-	f := peek(head)
+	s := skimmer{in: in, enough: func(f fields) bool {
+		if !f.holdMessages() {
+			return false
+		}
+		name := recognise(f)
+		return name != "" && (!wantCwd || f.cwd() != "" || !namesFolder(name))
+	}}
+	f := s.record()
 	if !f.holdMessages() {
 		return "", ""
 	}
-	return recognise(f), f["cwd"]
+	return recognise(f), f.cwd()
+}
+
+// limited bounds how much is read of a log. Most files beside a project's documents are no logs.
+func limited(file io.Reader, document, wantCwd bool) io.Reader {
+	switch {
+	case wantCwd:
+		return file
+	case document:
+		return io.LimitReader(file, sniffBytes)
+	}
+	return io.LimitReader(file, sniffLimit)
+}
+
+// namesFolder reports whether records of a format say in which folder the session ran.
+func namesFolder(format string) bool {
+	f, ok := formatNamed(format)
+	return !ok || !f.homeless
 }
 
 func recognise(f fields) string {
@@ -97,19 +132,6 @@ func recognise(f fields) string {
 		}
 	}
 	return ""
-}
-
-// environmentCwd reads an early Codex session's first message.
-func environmentCwd(head []byte) string {
-	_, rest, ok := bytes.Cut(head, []byte("<cwd>"))
-	if !ok {
-		return ""
-	}
-	cwd, _, ok := bytes.Cut(rest, []byte("</cwd>"))
-	if !ok {
-		return ""
-	}
-	return unquote([]byte(`"` + string(cwd) + `"`))
 }
 
 // fields are the first levels of a record; other values than strings and numbers are "{", "[" or
@@ -130,90 +152,16 @@ func (f fields) holdMessages() bool {
 	return f[""] == "[" && f["[]"] == "{" || f["messages"] == "[" && (f["messages[]"] == "{" || f.has("sessionId", "projectHash"))
 }
 
+// cwd returns the working directory that a record names, or "".
 func (f fields) cwd() string {
-	if cwd := f["cwd"]; cwd != "" {
+	for _, name := range []string{"cwd", "payload.cwd"} {
+		if cwd := f[name]; cwd != "" {
+			return cwd
+		}
+	}
+	if early := f["content[].text"]; strings.HasPrefix(early, "<environment_context>") { // of Codex in 2025
+		cwd, _ := tagged(early, "cwd")
 		return cwd
 	}
-	return f["payload.cwd"]
-}
-
-// peek reads the fields of a value that may be truncated.
-func peek(text []byte) fields {
-	f := fields{}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	f.value(decoder, "", 0)
-	return f
-}
-
-// value reports whether the value was complete.
-func (f fields) value(decoder *json.Decoder, name string, depth int) bool {
-	token, err := decoder.Token()
-	if err != nil {
-		return false
-	}
-	delim, ok := token.(json.Delim)
-	if !ok {
-		f.set(name, token, depth)
-		return true
-	}
-	f.set(name, delim.String(), depth)
-	if depth >= maxPeekDepth {
-		return skipRest(decoder)
-	}
-	for i := 0; decoder.More(); i++ {
-		inner := name + "[]"
-		if delim == '{' {
-			key, err := decoder.Token()
-			if err != nil {
-				return false
-			}
-			inner = strings.TrimPrefix(name+"."+key.(string), ".")
-		}
-		below := depth + 1
-		if delim == '[' && i > 0 {
-			below = maxPeekDepth + 1
-		}
-		if !f.value(decoder, inner, below) {
-			return false
-		}
-	}
-	_, err = decoder.Token()
-	return err == nil
-}
-
-// skipRest reports whether an array or object has an end.
-func skipRest(decoder *json.Decoder) bool {
-	for open := 1; open > 0; {
-		token, err := decoder.Token()
-		if err != nil {
-			return false
-		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			open++
-		case json.Delim('}'), json.Delim(']'):
-			open--
-		}
-	}
-	return true
-}
-
-// maxPeekDepth is that of messages[].role.
-const maxPeekDepth = 3
-
-func (f fields) set(name string, value any, depth int) {
-	if depth > maxPeekDepth {
-		return
-	}
-	switch v := value.(type) {
-	case string:
-		f[name] = v
-	case json.Number:
-		f[name] = v.String()
-	case nil:
-		f[name] = ""
-	default:
-		f[name] = "bool"
-	}
+	return ""
 }

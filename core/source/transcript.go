@@ -39,17 +39,21 @@ func openLog(path string) (file *os.File, info fs.FileInfo, f format, err error)
 	if !isLog(real) {
 		return nil, nil, format{}, fmt.Errorf("no log has the extension %q", filepath.Ext(real))
 	}
-	head, err := readHead(real)
+	file, info, err = safefile.OpenPath(real)
 	if err != nil {
 		return nil, nil, format{}, err
 	}
-	name, _ := sniff(head, isJSON(real), false)
+	name, _ := sniff(context.Background(), bufio.NewReaderSize(limited(file, isJSON(real), false), headBytes), isJSON(real), false)
 	f, ok := formatNamed(name)
 	if !ok {
-		return nil, nil, format{}, fmt.Errorf("it has %s", unknownFormat)
+		err = fmt.Errorf("it has %s", unknownFormat)
+	} else {
+		_, err = file.Seek(0, io.SeekStart)
 	}
-	file, info, err = safefile.OpenPath(real)
-	return file, info, f, err
+	if err != nil {
+		return nil, nil, format{}, errors.Join(err, file.Close())
+	}
+	return file, info, f, nil
 }
 
 func isJSON(path string) bool { return strings.EqualFold(filepath.Ext(path), ".json") }

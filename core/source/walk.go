@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/git/gitignore"
+	"github.com/memcore/memcore/internal/git/repository"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/safefile/secretfile"
@@ -39,6 +41,12 @@ type walker struct {
 	root   root
 	facts  map[string]fileFacts
 	found  Listing
+
+	// Of FolderOptions.SessionsOf:
+	belongs func(name string) belonging // of a folder in the root; nil for all
+	holds   func(folder string) bool
+	held    map[string]bool   // what holds returned, by working directory
+	strange map[string]string // another project's working directory, by folder in the root
 }
 
 func (w *walker) skip(file, reason string) {
@@ -85,6 +93,9 @@ func (w *walker) path(rel string) string {
 }
 
 func (w *walker) entries(prefix string, entries []fs.DirEntry, above *gitignore.Stack) {
+	if prefix != "" && isOtherCheckout(w.path(prefix), entries) {
+		return
+	}
 	w.found.Folders = append(w.found.Folders, w.path(prefix))
 	above = above.Push(prefix, w.folder.ignores.In(w.path(prefix)))
 	for _, entry := range entries {
@@ -95,11 +106,22 @@ func (w *walker) entries(prefix string, entries []fs.DirEntry, above *gitignore.
 	}
 }
 
+// isOtherCheckout reports whether a folder is a working directory of a repository that has another
+// one as its main checkout ("git worktree"). Its files are second copies.
+func isOtherCheckout(path string, entries []fs.DirEntry) bool {
+	i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == repository.Marker })
+	return i >= 0 && !entries[i].IsDir() && repository.IsLinked(path)
+}
+
 func (w *walker) entry(rel string, entry fs.DirEntry, above *gitignore.Stack) {
 	name, mode := entry.Name(), entry.Type()
 	switch {
 	case mode.IsDir():
-		if name == w.folder.options.Hidden {
+		if w.belongs != nil && name == rel {
+			if w.belongs(name) != elsewhere {
+				w.dir(rel+"/", above)
+			}
+		} else if name == w.folder.options.Hidden {
 			w.dir(rel+"/", nil)
 		} else if w.onlyRules(rel) && !leadsToRules(rel) {
 			return
@@ -222,24 +244,71 @@ func (w *walker) markdown(path string, info fs.FileInfo) {
 func (w *walker) log(path string, info fs.FileInfo) {
 	facts, ok := w.unchanged(path, info)
 	if !ok {
-		facts = w.folder.examine(w.real(path), info)
+		facts = w.folder.examine(w.ctx, w.real(path), info)
+		if w.ctx.Err() != nil {
+			return
+		}
 		w.facts[path] = facts
 	}
 	switch {
-	case facts.cwd != "" && !w.folder.ranHere(facts.cwd): // another workspace's log
+	case facts.cwd != "" && !w.ranHere(facts.cwd):
+		if top := w.top(path); w.strange != nil && w.strange[top] == "" {
+			w.strange[top] = facts.cwd
+		}
 	case facts.tooLarge:
 		w.skipLarge(path, facts.reason)
 	case facts.reason != "":
 		w.skip(path, facts.reason)
-	case facts.format == "" || !w.folder.ranHere(facts.cwd):
+	case facts.format == "":
+	case w.folder.options.SessionsOf != nil && facts.cwd == "" && (namesFolder(facts.format) || !w.isNamed(w.top(path))):
+		if !w.folder.options.shared {
+			w.skip(path, noFolder)
+		}
 	default:
 		w.add(path, info, KindConversation, facts.format)
 	}
 }
 
-// ranHere reports whether SessionsIn includes a working directory.
-func (f *Folder) ranHere(cwd string) bool {
-	return len(f.options.SessionsIn) == 0 || isPartOf(f.options.SessionsIn, filepath.Clean(cwd))
+// ranHere reports whether a session that began in a folder is of the project.
+func (w *walker) ranHere(cwd string) bool {
+	if w.holds == nil {
+		return true
+	}
+	held, known := w.held[cwd]
+	if !known {
+		held = filepath.IsAbs(cwd) && w.holds(cwd)
+		w.held[cwd] = held
+	}
+	return held
+}
+
+// top returns the name of the folder in the root that a path is in.
+func (w *walker) top(path string) string {
+	rel, _ := paths.Within(w.root.path, path)
+	name, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+	return name
+}
+
+// isNamed reports whether a folder in the root is named after a working directory of the project.
+func (w *walker) isNamed(top string) bool { return w.belongs != nil && w.belongs(top) == named }
+
+// leaveStrange takes out Markdown files that may be of another project: an agent gave its folder the
+// same name, or one that begins like it.
+func (w *walker) leaveStrange() {
+	if w.folder.options.SessionsOf == nil {
+		return
+	}
+	w.found.Documents = slices.DeleteFunc(w.found.Documents, func(d Document) bool {
+		if d.Kind != KindMarkdown {
+			return false
+		}
+		top := w.top(d.File)
+		other := w.strange[top]
+		if w.isNamed(top) && other != "" {
+			w.skip(d.File, "the agent keeps notes of two projects in one folder; the other is "+w.folder.names.Of(other))
+		}
+		return !w.isNamed(top) || other != ""
+	})
 }
 
 func (w *walker) unchanged(path string, info fs.FileInfo) (fileFacts, bool) {

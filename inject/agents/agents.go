@@ -47,7 +47,7 @@ type Agent struct {
 	Hooks          Files
 	Servers        Files
 	Recall         Recall
-	// Plugin shows, below Folder, that memcore's plugin is installed: a file that enables it, or a
+	// Plugin shows, below its folder, that memcore's plugin is installed: a file that enables it, or a
 	// folder. "" if there is no plugin.
 	Plugin string
 	// FlatHooks: an event's list holds hooks, not groups.
@@ -127,7 +127,6 @@ type Notes struct {
 var All = []Agent{
 	{
 		Name: ClaudeCode, Title: "Claude Code", Executables: []string{"claude"},
-		Folder: ".claude", FolderVariable: "CLAUDE_CONFIG_DIR",
 		Hooks: Files{User: "settings.json", Project: ".claude/settings.json"}, Plugin: "settings.json",
 		// Beside the default folder, but inside a chosen one.
 		Servers:      Files{User: "../.claude.json", Chosen: ".claude.json", Project: ".mcp.json"},
@@ -155,7 +154,6 @@ var All = []Agent{
 	},
 	{
 		Name: GeminiCLI, Title: "Gemini CLI", Executables: []string{"gemini"},
-		Folder:        ".gemini",
 		Hooks:         Files{User: "settings.json", Project: ".gemini/settings.json"},
 		Servers:       Files{User: "settings.json", Project: ".gemini/settings.json"},
 		TrustsServers: true, HookName: "memcore", BeginsAtPrompt: true, Plugin: "extensions/memcore",
@@ -181,7 +179,6 @@ var All = []Agent{
 	},
 	{
 		Name: Codex, Title: "Codex", Executables: []string{"codex"},
-		Folder: ".codex", FolderVariable: "CODEX_HOME",
 		Hooks:   Files{User: "hooks.json", Project: ".codex/hooks.json"},
 		Servers: Files{User: "config.toml", Project: ".codex/config.toml"},
 		TOML:    true, Plugin: "config.toml",
@@ -207,7 +204,6 @@ var All = []Agent{
 	},
 	{
 		Name: Cursor, Title: "Cursor", Executables: []string{"cursor", "cursor-agent"},
-		Folder:    ".cursor",
 		Hooks:     Files{User: "hooks.json", Project: ".cursor/hooks.json"},
 		Servers:   Files{User: "mcp.json", Project: ".cursor/mcp.json"},
 		FlatHooks: true, Reply: ReplyFlat, Variable: "CURSOR_VERSION",

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/internal/agenthome"
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
@@ -19,7 +20,7 @@ func (a Agent) home() string {
 	if a.options.Home == "" {
 		return ""
 	}
-	return filepath.Join(a.options.Home, a.row.Folder)
+	return filepath.Join(a.options.Home, agenthome.Default(a.Name))
 }
 
 func (a Agent) hooksFile(s Scope) string   { return a.file(s, a.row.Hooks) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/git/gitignore"
+	"github.com/memcore/memcore/internal/git/repository"
 	"github.com/memcore/memcore/internal/paths"
 )
 
@@ -104,6 +105,9 @@ func hiddenMarkdown(ctx context.Context, project string, folders []string, liste
 			_ = filepath.WalkDir(filepath.Join(folder, top.Name()), func(file string, entry fs.DirEntry, err error) error {
 				if seen++; err != nil || seen > maxHidden || ctx.Err() != nil {
 					return fs.SkipAll
+				}
+				if entry.IsDir() && repository.IsLinked(file) {
+					return fs.SkipDir // it has second copies of the project's files
 				}
 				rel, err := filepath.Rel(project, file)
 				if err == nil && entry.Type().IsRegular() && strings.EqualFold(filepath.Ext(file), ".md") && !listed[filepath.ToSlash(rel)] {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/internal/agenthome"
 )
 
 // A Scope says whose files are meant.
@@ -71,7 +72,7 @@ func Names() (names []string) {
 // Find returns all agents, in a fixed order.
 func Find(o Options) (all []Agent) {
 	for _, row := range agents.All {
-		if row.Folder == "" {
+		if agenthome.Default(row.Name) == "" {
 			continue
 		}
 		a := Agent{Name: row.Name, Title: row.Title, Found: []string{}, row: row, options: o}

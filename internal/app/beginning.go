@@ -67,8 +67,8 @@ func (s *Service) beginning(ctx context.Context, folder string, current *session
 }
 
 // beginningText logs errors, except ctx's.
-func (s *Service) beginningText(ctx context.Context, current *session.Session) (string, error) {
-	b, err := s.beginning(ctx, s.Dir, current, nil, 0)
+func (s *Service) beginningText(ctx context.Context, folder string, current *session.Session) (string, error) {
+	b, err := s.beginning(ctx, folder, current, nil, 0)
 	if err != nil && ctx.Err() == nil {
 		s.Log.Warn("not all that a session begins with can be read", "workspace", s.Project, "error", err)
 	}
@@ -240,7 +240,7 @@ func (s *Service) curatedText(ctx context.Context, folder string, not []string, 
 		return "", nil, nil
 	}
 	o := s.curatedOptions()
-	o.Dir = folder
+	o.Dir, o.Original = folder, s.originalOf(folder)
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(name string) bool { return slices.Contains(not, name) })
 	if len(o.Names) == 0 {
 		return "", nil, nil

@@ -68,7 +68,7 @@ func (c Curated) trust() curated.Trust {
 	if c.w.NotCurated() == nil {
 		return c.w.Trust()
 	}
-	return exceptIn{c.w.Trust(), []string{paths.Resolve(c.w.Project), c.w.CuratedProject(c.w.Settings)}}
+	return exceptIn{c.w.Trust(), []string{paths.Resolve(c.w.Project), c.w.Checkout, c.w.CuratedProject(c.w.Settings)}}
 }
 
 // exceptIn covers nothing in some folders.
@@ -86,6 +86,15 @@ func (e exceptIn) Covering(folder string) (string, error) {
 	return e.Trust.Covering(folder)
 }
 
+// originalOf returns the working directory whose trust holds in a folder of another one of the same
+// repository, as long as nobody has decided about that.
+func (w *Workspace) originalOf(folder string) string {
+	if _, decided, err := w.Trust().Of(folder); decided || err != nil {
+		return ""
+	}
+	return w.WorkingDirectories().OriginalOf(folder)
+}
+
 func (c Curated) Options(trusted curated.Trust) curated.Options {
 	s := c.w.Settings
 	var plugins []string // the default
@@ -93,7 +102,7 @@ func (c Curated) Options(trusted curated.Trust) curated.Options {
 		plugins = []string{""}
 	}
 	return curated.Options{
-		Dir: c.w.Dir, Project: c.w.Project, Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins, Mounts: c.w.Mounts(),
+		Dir: c.w.Dir, Project: c.w.Checkout, Original: c.w.originalOf(c.w.Dir), Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins, Mounts: c.w.Mounts(),
 		NoParents: !s.SearchParents, Children: s.SearchChildren, Exclude: s.ExcludePaths, Data: c.w.Expand(s.DataDir), NoLocal: !s.LoadLocalFiles, GitIgnores: curated.UserIgnores(c.w.Home),
 		NoImports: !s.Imports.Enabled, ImportDepth: s.Imports.MaxDepth,
 		Limits: curated.Limits{Lines: limit(s.MaxLines), Tokens: limit(s.MaxTokens)},

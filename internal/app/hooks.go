@@ -64,7 +64,8 @@ func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (h
 		return hook.Applied{}, nil
 	}
 	o := s.curatedOptions()
-	o.Dir, o.Loaded = folderWithin(s.Project, began), at.Own
+	o.Dir, o.Loaded = s.FolderWithin(began), at.Own
+	o.Original = s.originalOf(o.Dir)
 	at.Named, at.Touched = absolute(s.folder, at.Named), absolute(s.folder, at.Touched)
 	layer := curated.New(o)
 	memory, err := layer.Now(ctx, at)
@@ -109,7 +110,7 @@ func (s hookMemory) FailedBefore(ctx context.Context, e hook.Event) (before core
 
 // Note implements hook.Memory. It appends to the session, or notes where the agent's own log is.
 func (s hookMemory) Note(ctx context.Context, e hook.Event, role, text string) error {
-	current, err := s.Sessions().openOrNew(e)
+	current, err := s.Sessions().openOrNew(ctx, e)
 	if current == nil || err != nil {
 		return err
 	}
@@ -220,7 +221,7 @@ func (s *Service) HookReply(ctx context.Context, e hook.Event, notes ...string) 
 	o.Notes = func() []string { return append(notes, s.notices.take()...) }
 	o.Retrieve.Has = append(o.Retrieve.Has, agents.OwnFiles(e.Agent)...)
 	o.Open = OpenByName
-	reply, entry, recorded := hook.Handle(ctx, e, hookMemory{s, folderWithin(s.Project, e.Dir)}, o)
+	reply, entry, recorded := hook.Handle(ctx, e, hookMemory{s, s.FolderWithin(e.Dir)}, o)
 	if answer.Reply = string(reply); recorded {
 		answer.Entry = entry.ID
 	}

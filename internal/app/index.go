@@ -19,6 +19,7 @@ import (
 	"github.com/memcore/memcore/embed/minilm"
 	"github.com/memcore/memcore/embed/ollama"
 	"github.com/memcore/memcore/embed/openai"
+	"github.com/memcore/memcore/internal/agenthome"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/models"
 	"github.com/memcore/memcore/internal/text/injection"
@@ -35,6 +36,9 @@ func (w *Workspace) Index() Index { return Index{w} }
 
 // Open builds the memory around an engine.
 func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine) (*core.Manager, error) {
+	if _, err := os.Stat(at.Sources()); err == nil { // else nobody follows sessions here
+		x.w.Remember(ctx)
+	}
 	registered, err := workspace.Load(at.Sources())
 	if err != nil {
 		return nil, err
@@ -171,11 +175,11 @@ func formerEmbedder(folder models.Folder) func(fingerprint string) embed.Embedde
 	}
 }
 
-// ProjectSources returns registered paths, else the workspace, and logs.
+// ProjectSources returns the project's folder, registered paths, and logs.
 func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	paths := registered.Paths
-	if len(paths) == 0 {
-		paths = []string{x.w.Project}
+	if documents := x.w.WorkingDirectories().Documents(); documents != "" && !registered.WithoutProject {
+		paths = append([]string{documents}, paths...)
 	}
 	if !slices.ContainsFunc(paths, func(path string) bool { return config.IsInside(path, x.w.DataDir()) }) {
 		paths = append(slices.Clip(paths), x.w.DataDir()) // so that search finds what agents write
@@ -216,7 +220,23 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 
 // Logs are the folders in which agents keep logs of the workspace.
 func (x Index) Logs(registered workspace.Sources) []source.Source {
-	return source.Known(x.w.Project, x.w.Home, registered.Earlier...)
+	remembered, err := x.w.agentHomes()
+	if err != nil {
+		x.w.Note("%v", err)
+	}
+	return source.Known(x.w.WorkingDirectories(registered.Folders...), source.KnownOptions{
+		Workspace: x.w.Project, Home: x.w.Home,
+		Homes: func(format string) []string { return remembered.All(format, x.w.Home) },
+	})
+}
+
+// agentHomes returns the folders of agents that were seen named by variables.
+func (w *Workspace) agentHomes() (agenthome.Homes, error) {
+	at, err := w.Folders()
+	if err != nil {
+		return nil, err
+	}
+	return agenthome.Load(at.AgentHomes())
 }
 
 // An unlisted source fails to list: what to exclude is unknown. Its documents in the index stay.

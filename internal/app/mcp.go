@@ -25,7 +25,7 @@ func (s *Service) IndexOnce(ctx context.Context) {
 	if err != nil || status.State != core.StateMissing {
 		return
 	}
-	s.RememberPath()
+	s.Remember(ctx)
 	if _, err := s.Manager.Index(ctx, core.IndexOptions{}); err != nil && ctx.Err() == nil {
 		s.Log.Warn("the first index could not be made", "error", err)
 	}
@@ -63,7 +63,7 @@ func (m *mcpMemory) Beginning(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return m.beginningText(ctx, current)
+	return m.beginningText(ctx, m.Dir, current)
 }
 
 // Reference implements mcp.Memory.

@@ -7,6 +7,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/memcore/memcore/core"
@@ -87,15 +88,18 @@ func (s *Service) Context(ctx context.Context, r httpapi.ContextRequest) (httpap
 	if !s.Settings.Enabled {
 		return httpapi.TextReply{}, nil
 	}
+	folder := s.FolderWithin(cmp.Or(r.Workspace, s.Dir))
 	if r.Request == "" && len(r.Paths) == 0 {
 		current, err := s.Sessions().AtHand(r.Session)
 		if err != nil {
 			return httpapi.TextReply{}, err
 		}
-		text, err := s.beginningText(ctx, current)
+		text, err := s.beginningText(ctx, folder, current)
 		return httpapi.TextReply{Text: text}, err
 	}
-	layer := s.Curated().Layer()
+	o := s.Curated().Options(s.Curated().trust())
+	o.Dir, o.Original = folder, s.originalOf(folder)
+	layer := curated.New(o)
 	start, err := layer.Load(ctx)
 	if err != nil {
 		return httpapi.TextReply{}, err

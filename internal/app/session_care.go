@@ -18,10 +18,12 @@ import (
 	"github.com/memcore/memcore/core/when"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/internal/agenthome"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/inventory"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/workspace"
 )
 
 // A KeptSession is a session of any project.
@@ -31,22 +33,46 @@ type KeptSession struct {
 	Agent   string `json:"agent,omitempty"` // whose hooks keep it
 }
 
-// RememberPath notes the workspace's path in the folder of its state.
-func (w *Workspace) RememberPath() {
+// Remember notes in the state what later processes cannot see: the workspace's path, the working
+// directories of its repository, and the folders of agents that environment variables name.
+func (w *Workspace) Remember(ctx context.Context) {
 	at, err := w.Folders()
 	if err != nil {
 		return
 	}
-	if _, err := os.Lstat(at.WorkspacePath()); err == nil {
-		return
+	if _, err = os.Lstat(at.WorkspacePath()); err != nil {
+		if err = safefile.MkdirAll(at.Own(), 0o700); err == nil {
+			err = safefile.Create(at.Own(), filepath.Base(at.WorkspacePath()), []byte(w.Project+"\n"), 0o600)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
 	}
-	err = safefile.MkdirAll(at.Own(), 0o700)
-	if err == nil {
-		err = safefile.Create(at.Own(), filepath.Base(at.WorkspacePath()), []byte(w.Project+"\n"), 0o600)
+	if w.Places == nil { // a service has no agents
+		err = errors.Join(err, w.rememberFolders(ctx, at), agenthome.Remember(ctx, at.AgentHomes()))
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		w.Log.Warn("the path of the workspace is not noted", "workspace", w.Project, "error", err)
+	if err != nil {
+		w.Log.Warn("what is known of the workspace is not noted", "workspace", w.Project, "error", err)
 	}
+}
+
+// rememberFolders notes working directories that were not seen before.
+func (w *Workspace) rememberFolders(ctx context.Context, at config.Folders) error {
+	seen, err := workspace.Load(at.Sources())
+	if err != nil {
+		return err
+	}
+	present := w.WorkingDirectories().Checkouts()
+	seen.Workspace = w.Project
+	if len(seen.Unseen(present)) == 0 {
+		return nil
+	}
+	_, err = workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
+		s.Workspace = w.Project
+		s.Saw(present...)
+		return nil
+	})
+	return err
 }
 
 // Projects returns the workspace's project, or all.

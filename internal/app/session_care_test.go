@@ -97,7 +97,7 @@ func TestRetain(t *testing.T) {
 			}))
 		}
 	}
-	s.RememberPath()
+	s.Remember(t.Context())
 	n, err := s.Sessions().Retain(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, n, "all are kept by default")

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -55,11 +56,11 @@ func (s Sessions) AtHand(id string) (*session.Session, error) {
 }
 
 // openOrNew returns nil without a session in the event.
-func (s Sessions) openOrNew(e hook.Event) (*session.Session, error) {
+func (s Sessions) openOrNew(ctx context.Context, e hook.Event) (*session.Session, error) {
 	if e.Session == "" || !s.w.Settings.Enabled {
 		return nil, nil
 	}
-	s.w.RememberPath()
+	s.w.Remember(ctx)
 	return session.New(s.w.SessionsDir(), SessionID(e))
 }
 

@@ -22,7 +22,7 @@ func stampOf(file string) string {
 // engine.
 func (s *Service) stamp() string {
 	model := models.Folder(s.at.Models()).Path(s.Settings.Embedder) // of other embedders there is none
-	files := append([]string{s.at.Sources(), s.TrustFile(), s.at.ServiceKey(), model, filepath.Join(s.Project, ".beans", "config.yaml")}, s.Files...)
+	files := append([]string{s.at.Sources(), s.at.AgentHomes(), s.TrustFile(), s.at.ServiceKey(), model, filepath.Join(s.Project, ".beans", "config.yaml")}, s.Files...)
 	if s.Home != "" {
 		files = append(files, filepath.Join(s.Home, ".beans", "config.yaml"))
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/inject/view"
+	"github.com/memcore/memcore/internal/agenthome"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/userdir"
 )
 
@@ -67,13 +67,13 @@ func (w *Workspace) at(dir string) *Workspace {
 
 // SetupOptions locate the files of agents.
 func (w *Workspace) SetupOptions() setup.Options {
-	o := setup.Options{Home: w.Home, Project: w.Project, Path: os.Getenv("PATH"), Homes: map[string]string{}}
+	o := setup.Options{Home: w.Home, Project: w.Checkout, Path: os.Getenv("PATH"), Homes: map[string]string{}}
 	if at, err := w.Folders(); err == nil {
 		o.Records = filepath.Join(at.State, "setup.json")
 	}
 	for _, agent := range agents.All {
-		if folder := os.Getenv(agent.FolderVariable); folder != "" {
-			o.Homes[agent.Name] = paths.Absolute(folder)
+		if folder := agenthome.Chosen(agent.Name); folder != "" {
+			o.Homes[agent.Name] = folder
 		}
 	}
 	return o
@@ -128,15 +128,4 @@ func (w *Workspace) Open(ctx context.Context) (*Service, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-// folderWithin returns a folder of a project, else the project.
-func folderWithin(project, folder string) string {
-	if folder != "" {
-		folder = paths.Resolve(folder)
-		if rel, err := filepath.Rel(project, folder); err == nil && filepath.IsLocal(rel) {
-			return folder
-		}
-	}
-	return project
 }

@@ -12,13 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/memcore/memcore/internal/git/repository"
 	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/userdir"
 )
 
-// repository marks the root of a git repository.
-const repository = ".git"
+// beans marks a folder that is a workspace without being a repository.
+const beans = ".beans"
 
 // Find returns the nearest folder at or above dir with .git or .beans, else dir; absolute,
 // resolved. Strangers' markers do not count (userdir.Marks), nor does .beans in the home.
@@ -43,8 +44,8 @@ func Look(dir, home string) (found string, passed []string, err error) {
 		home = resolved
 	}
 	for at := range upFrom(start) {
-		for _, marker := range []string{repository, ".beans"} {
-			if marker == ".beans" && at == home {
+		for _, marker := range []string{repository.Marker, beans} {
+			if marker == beans && at == home {
 				continue
 			}
 			counts, strange := userdir.Marks(at, marker, start)
@@ -69,7 +70,7 @@ type Repository struct {
 func Repositories(dir string) []Repository {
 	var all []Repository
 	for at := range upFrom(dir) {
-		if own, passed := userdir.Marks(at, repository, dir); own || passed != "" {
+		if own, passed := userdir.Marks(at, repository.Marker, dir); own || passed != "" {
 			all = append(all, Repository{at, own})
 		}
 	}
@@ -110,12 +111,15 @@ func IndexName(workspace string) string {
 type Sources struct {
 	// Workspace is for people who read the file.
 	Workspace string `json:"workspace"`
-	// Paths are absolute, in order; none means the workspace.
+	// Paths are absolute, in order, beside the files of the project.
 	Paths []string `json:"paths,omitempty"`
+	// WithoutProject leaves out the files of the project.
+	WithoutProject bool `json:"withoutProject,omitempty"`
 	// Conversations adds agents' logs about this workspace; nil if nobody has decided.
 	Conversations *bool `json:"conversations,omitempty"`
-	// Earlier are paths that the workspace had, under which agents know it still.
-	Earlier []string `json:"earlier,omitempty"`
+	// Folders are the project's working directories that memcore has seen, and paths that it had
+	// before it moved. Agents know it by them, also after they are gone.
+	Folders []string `json:"folders,omitempty"`
 }
 
 // Load reads a file, which may be missing.
@@ -132,7 +136,7 @@ func Change(ctx context.Context, file string, change func(*Sources) error) (Sour
 	return jsonfile.Change(ctx, file, change)
 }
 
-// Add registers a path once. It must exist.
+// Add registers a path, which must exist, once. That of Workspace takes back Forget.
 func (s *Sources) Add(path string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -141,31 +145,46 @@ func (s *Sources) Add(path string) error {
 	if _, err := os.Stat(absolute); err != nil {
 		return err
 	}
-	if !slices.Contains(s.Paths, absolute) {
+	if s.isProject(absolute) {
+		s.WithoutProject = false
+	} else if !slices.Contains(s.Paths, absolute) {
 		s.Paths = append(s.Paths, absolute)
 	}
 	return nil
 }
 
+func (s *Sources) isProject(absolute string) bool {
+	return paths.Resolve(absolute) == s.Workspace
+}
+
 // HasConversations reports whether agents' logs about this workspace are sources.
 func (s Sources) HasConversations() bool { return s.Conversations != nil && *s.Conversations }
 
-// WasAt adds earlier paths of the workspace.
-func (s *Sources) WasAt(folders ...string) {
+// Unseen returns those folders that Saw would add.
+func (s Sources) Unseen(folders []string) (unseen []string) {
 	for _, folder := range folders {
-		if folder != s.Workspace && !slices.Contains(s.Earlier, folder) {
-			s.Earlier = append(s.Earlier, folder)
+		if folder != s.Workspace && !slices.Contains(s.Folders, folder) && !slices.Contains(unseen, folder) {
+			unseen = append(unseen, folder)
 		}
 	}
+	return unseen
 }
 
-// Forget removes a path, which need not exist.
+// Saw adds working directories of the project.
+func (s *Sources) Saw(folders ...string) { s.Folders = append(s.Folders, s.Unseen(folders)...) }
+
+// Forget removes a path, which need not exist. Without that of Workspace only other paths are
+// indexed.
 func (s *Sources) Forget(path string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
 	i := slices.Index(s.Paths, absolute)
+	if i < 0 && s.isProject(absolute) && !s.WithoutProject {
+		s.WithoutProject = true
+		return nil
+	}
 	if i < 0 {
 		return fmt.Errorf("%s is not registered", path)
 	}

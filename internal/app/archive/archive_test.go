@@ -147,7 +147,7 @@ func TestMove(t *testing.T) {
 	require.NoError(t, err)
 	sources, err := workspace.Load(at.Sources())
 	require.NoError(t, err)
-	require.Equal(t, workspace.Sources{Workspace: project, Paths: []string{project}, Earlier: []string{from.Project}}, sources)
+	require.Equal(t, workspace.Sources{Workspace: project, Paths: []string{project}, Folders: []string{from.Project}}, sources)
 	forgotten, err := os.ReadFile(at.Forgotten())
 	require.NoError(t, err)
 	require.Contains(t, string(forgotten), "notes/old.md")

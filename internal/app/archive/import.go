@@ -376,8 +376,8 @@ func (i *importer) merge(s *workspace.Sources, f Folder, project string) {
 	if s.Conversations == nil { // what was decided here stays
 		s.Conversations = f.Sources.Conversations
 	}
-	s.WasAt(f.Sources.Earlier...)
+	s.Saw(f.Sources.Folders...)
 	if project != f.Project {
-		s.WasAt(f.Project)
+		s.Saw(f.Project)
 	}
 }

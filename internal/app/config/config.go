@@ -25,10 +25,13 @@ type Config struct {
 	Loaded
 	Flags   Flags
 	Home    string // of the user; "" if there is none
-	Project string // folder of the workspace
-	Dir     string // folder that memcore runs in, at or below Project
-	Cwd     string // where the search for the workspace starts; "" for the current folder
-	Log     *slog.Logger
+	Project string // folder of the project: its main checkout
+	// Checkout is the root of the working directory that Dir is in: Project, or one of the same
+	// repository ("git worktree").
+	Checkout string
+	Dir      string // folder that memcore runs in, at or below Checkout
+	Cwd      string // where the search for the workspace starts; "" for the current folder
+	Log      *slog.Logger
 	// Places replace the user's own folders, and Imposed every other value of some settings, by
 	// key: those of a tenant of a service.
 	Places  *Places
@@ -118,15 +121,39 @@ func (c *Config) Locate() error {
 	if c.Places != nil {
 		c.Home = c.Places.Home
 	}
-	project, err := c.FindWorkspace()
+	folder, err := c.FindWorkspace()
 	if err != nil {
 		return kind.Usagef("--workspace: %w", err)
 	}
-	c.Project, c.Dir = project, paths.Resolve(c.From())
-	if rel, err := filepath.Rel(project, c.Dir); err != nil || !filepath.IsLocal(rel) {
-		c.Dir = project // it was named with --workspace
+	c.Checkout, c.Dir = folder, paths.Resolve(c.From())
+	c.Project = c.WorkingDirectories().Folder
+	if rel, err := filepath.Rel(folder, c.Dir); err != nil || !filepath.IsLocal(rel) {
+		c.Dir = folder // it was named with --workspace
 	}
 	return nil
+}
+
+// WorkingDirectories returns the project with those of its working directories that exist, and those
+// seen before. A tenant's folder is a project of its own, whatever is in it.
+func (c *Config) WorkingDirectories(seen ...string) workspace.Project {
+	if c.Places != nil {
+		return workspace.Project{Folder: c.Checkout, Checkout: c.Checkout}
+	}
+	return workspace.ProjectOf(c.Checkout, seen...)
+}
+
+// FolderWithin returns a folder if it is in one of the project's working directories, else Project.
+func (c *Config) FolderWithin(folder string) string {
+	if folder == "" {
+		return c.Project
+	}
+	folder = paths.Resolve(folder)
+	for _, root := range append([]string{c.Project, c.Checkout}, c.WorkingDirectories().Checkouts()...) {
+		if IsInside(root, folder) {
+			return folder
+		}
+	}
+	return c.Project
 }
 
 // From is where the search for the workspace starts.

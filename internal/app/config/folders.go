@@ -77,6 +77,9 @@ func (p Folders) Own() string { return p.own }
 // WorkspacePath has the path of this workspace, which its name does not tell.
 func (p Folders) WorkspacePath() string { return filepath.Join(p.own, "workspace") }
 
+// AgentHomes has the folders of agents that variables named.
+func (p Folders) AgentHomes() string { return filepath.Join(p.State, "agents.json") }
+
 // Sources is the list of registered paths.
 func (p Folders) Sources() string { return filepath.Join(p.own, "sources.json") }
 

@@ -14,7 +14,7 @@ func (c *Config) trustFor(s Settings) *trust.Store {
 		folders = append(folders, c.Expand(folder))
 	}
 	if !s.FolderTrust.Enabled {
-		folders = append(folders, c.Project, c.CuratedProject(s))
+		folders = append(folders, c.Project, c.Checkout, c.CuratedProject(s))
 		for _, m := range c.Mounts() {
 			folders = append(folders, m.Folder)
 		}
@@ -24,7 +24,7 @@ func (c *Config) trustFor(s Settings) *trust.Store {
 
 // CuratedProject is the project's folder for curated memory.
 func (c *Config) CuratedProject(s Settings) string {
-	return curated.New(curated.Options{Dir: c.Dir, Project: c.Project, Home: c.Home, Folder: s.Folder}).Project()
+	return curated.New(curated.Options{Dir: c.Dir, Project: c.Checkout, Home: c.Home, Folder: s.Folder}).Project()
 }
 
 func (c *Config) TrustFile() string {
