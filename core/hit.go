@@ -37,10 +37,12 @@ type MemoryHit struct {
 	// Request is the request that Text answers, in an agent's log; one line.
 	Request string `json:"request,omitempty"`
 	// Reply is what the user said next, if that rejects or corrects what Text says; one line.
-	Reply   string    `json:"reply,omitempty"`
-	Session string    `json:"session,omitempty"`
-	Speaker string    `json:"speaker,omitempty"`
-	Time    time.Time `json:"time,omitzero"`
+	Reply   string `json:"reply,omitempty"`
+	Session string `json:"session,omitempty"`
+	Speaker string `json:"speaker,omitempty"`
+	// Branch is the branch of the repository on which the conversation began, if its log says it.
+	Branch string    `json:"branch,omitempty"`
+	Time   time.Time `json:"time,omitzero"`
 	// Exact means that Text holds the query as it is written; only searches of sessions and exact
 	// ones look for that.
 	Exact bool `json:"exact,omitempty"`

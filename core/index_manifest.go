@@ -54,6 +54,7 @@ type entry struct {
 	Resume source.Position `json:"resume,omitzero"`
 	// Session is the conversation that the document is the log of, or is in the folder of.
 	Session string `json:"session,omitempty"`
+	Branch  string `json:"branch,omitempty"` // as source.Document has it
 	// Request is the title before Resume, without secrets.
 	Request string `json:"request,omitempty"`
 	// Digest is the hash of the log's digest; "" if it has none.
@@ -68,7 +69,7 @@ type entry struct {
 }
 
 func (e entry) unchanged(doc source.Document) bool {
-	return !e.Unsure && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind
+	return !e.Unsure && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind && e.Branch == doc.Branch
 }
 
 // rewritten reports whether a document changed despite equal size and time. Then all of it is read.

@@ -191,7 +191,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 }
 
 func entryOf(doc located) entry {
-	return entry{Source: doc.from.Name(), File: doc.File, Session: doc.Session, Kind: doc.Kind, Scope: doc.Scope, Size: doc.Size, ModTime: doc.ModTime, Changed: doc.Changed,
+	return entry{Source: doc.from.Name(), File: doc.File, Session: doc.Session, Branch: doc.Branch, Kind: doc.Kind, Scope: doc.Scope, Size: doc.Size, ModTime: doc.ModTime, Changed: doc.Changed,
 		Unsure: !doc.ModTime.IsZero() && time.Since(doc.ModTime).Abs() < recentlyModified}
 }
 

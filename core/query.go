@@ -265,6 +265,9 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	chosen := choose(ranked, found.question.Chunks, q.selection)
 	result.Hits, result.Rejected, result.Withheld = chosen.hits, chosen.rejected, chosen.withheld
 	q.addReplies(result.Hits)
+	for i := range result.Hits {
+		result.Hits[i].Branch = q.index.manifest.Documents[result.Hits[i].Path].Branch
+	}
 	if t != nil {
 		if len(result.Hits)+len(result.Withheld) == 0 {
 			result.Silence = t.whySilent(ranked, chosen.had)

@@ -229,6 +229,9 @@ func attribution(hit core.MemoryHit) string {
 	if hit.Kind == "conversation" && !hit.Time.IsZero() {
 		said = append(said, hit.Time.Format("2 January 2006"))
 	}
+	if branch := branchOf(hit); branch != "" {
+		said = append(said, "on branch "+branch)
+	}
 	if request := requestOf(hit); request != "" {
 		said = append(said, request)
 	}
@@ -239,6 +242,19 @@ func attribution(hit core.MemoryHit) string {
 		parts = append(parts, injection.Mark)
 	}
 	return strings.Join(parts, " ")
+}
+
+// maxBranch bounds the name of a branch, in bytes. A stranger may have named it.
+const maxBranch = 60
+
+// branchOf names the branch of a conversation, unless it is the usual one: what was found on another
+// may hold only there.
+func branchOf(hit core.MemoryHit) string {
+	branch := sanitize.Name(hit.Branch)
+	if slices.Contains([]string{"main", "master", "HEAD"}, branch) || len(branch) > maxBranch || IsFlagged(hit) {
+		return ""
+	}
+	return strings.ReplaceAll(branch, ",", " ")
 }
 
 // requestOf names what an agent's passage answers or follows.

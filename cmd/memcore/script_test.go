@@ -220,7 +220,8 @@ func writeOverview(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(folders[0], "overview.md"), []byte(ts.ReadFile(args[1])), 0o600))
 }
 
-// writePastSession writes a log of Claude Code about the current folder: past-session NAME ANSWER
+// writePastSession writes a log of Claude Code about the current folder, on the branch of the variable
+// BRANCH: past-session NAME ANSWER
 func writePastSession(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: past-session NAME ANSWER")
@@ -232,7 +233,7 @@ func writePastSession(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(dir, 0o700))
 	var log []byte
 	for i, said := range []struct{ role, text string }{{"user", "why does the build fail?"}, {"assistant", args[1]}} {
-		line, err := json.Marshal(map[string]any{"type": said.role, "sessionId": args[0], "cwd": folder, "uuid": strconv.Itoa(i),
+		line, err := json.Marshal(map[string]any{"type": said.role, "sessionId": args[0], "cwd": folder, "gitBranch": ts.Getenv("BRANCH"), "uuid": strconv.Itoa(i),
 			"timestamp": "2026-05-01T09:00:00Z", "message": map[string]any{"role": said.role, "content": said.text}})
 		ts.Check(err)
 		log = append(append(log, line...), '\n')

@@ -263,6 +263,23 @@ func TestSessionOfMessages(t *testing.T) {
 	}
 }
 
+// A log says on which branch its session began.
+func TestBranchOfALog(t *testing.T) {
+	home := tree(t, nil)
+	folder := filepath.Join(home, ".claude", "projects", claudeFolder(home))
+	write(t, filepath.Join(folder, "a.jsonl"), strings.Replace(claudeLog(home), `"uuid"`, `"gitBranch":"fix/tax","uuid"`, 1))
+	write(t, filepath.Join(home, ".codex", "sessions", "b.jsonl"), fmt.Sprintf(`{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":%q,"git":{"branch":"main"}}}`+"\n", home))
+	branches := map[string]string{}
+	for _, source := range Known(testProject{folders: []string{home}}, knownIn(home)) {
+		found, err := source.List(t.Context())
+		require.NoError(t, err)
+		for _, d := range found.Documents {
+			branches[path.Base(d.Path)] = d.Branch
+		}
+	}
+	require.Equal(t, map[string]string{"a.jsonl": "fix/tax", "b.jsonl": "main"}, branches)
+}
+
 func TestKnownOfNothing(t *testing.T) {
 	documents, skipped := listKnown(t, testProject{folders: []string{filepath.Join(t.TempDir(), "ws")}}, t.TempDir())
 	require.Empty(t, documents)

@@ -3,6 +3,7 @@ package source
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -52,7 +53,7 @@ func (f *Folder) examine(ctx context.Context, path string, info fs.FileInfo) fil
 	case bytes.IndexByte(head, 0) >= 0:
 		facts.reason = errBinary.Error()
 	default:
-		facts.format, facts.cwd = sniff(ctx, in, document, wantCwd)
+		facts.sniffed = sniff(ctx, in, document, wantCwd)
 	}
 	if document && facts.format == "" { // a JSON file that is no log
 		facts.reason = ""
@@ -64,8 +65,15 @@ func (f *Folder) examine(ctx context.Context, path string, info fs.FileInfo) fil
 	return facts
 }
 
-// sniff returns a log's format and, if wanted, working directory.
-func sniff(ctx context.Context, in *bufio.Reader, document, wantCwd bool) (name, cwd string) {
+// A sniffed log says what it is.
+type sniffed struct {
+	format string // name of a format, or ""
+	cwd    string // working directory of the session, or ""
+	branch string // of the repository there, or ""
+}
+
+// sniff returns a log's format and, if wanted, where it began.
+func sniff(ctx context.Context, in *bufio.Reader, document, wantCwd bool) (log sniffed) {
 	if head, _ := in.Peek(len(byteOrderMark)); bytes.Equal(head, byteOrderMark) {
 		_, _ = in.Discard(len(byteOrderMark))
 	}
@@ -74,38 +82,53 @@ func sniff(ctx context.Context, in *bufio.Reader, document, wantCwd bool) (name,
 	}
 	s := skimmer{in: in, lines: true}
 	for records := 0; !s.ended && ctx.Err() == nil; records++ {
-		if name == "" && s.read >= headBytes || records >= sniffRecords && s.read >= sniffBytes {
+		if log.format == "" && s.read >= headBytes || records >= sniffRecords && s.read >= sniffBytes {
 			break
 		}
 		f := s.record()
-		if name == "" {
-			name = recognise(f)
+		if log.format == "" {
+			log.format = recognise(f)
 		}
-		if cwd = f.cwd(); name != "" && (cwd != "" || !wantCwd || !namesFolder(name)) {
-			return name, cwd
+		if log.take(f); log.isComplete(wantCwd) {
+			break
 		}
 	}
-	return name, ""
+	return log
+}
+
+// take takes from a record where the session began.
+func (log *sniffed) take(f fields) {
+	if log.cwd = f.cwd(); log.cwd != "" {
+		log.branch = cmp.Or(f["gitBranch"], f["payload.git.branch"])
+	}
+}
+
+// isComplete reports whether further records say nothing more.
+func (log *sniffed) isComplete(wantCwd bool) bool {
+	return log.format != "" && (log.cwd != "" || !wantCwd || !namesFolder(log.format))
 }
 
 // sniffDocument is quick, since JSON documents are rarely logs.
-func sniffDocument(in *bufio.Reader, wantCwd bool) (name, cwd string) {
+func sniffDocument(in *bufio.Reader, wantCwd bool) (log sniffed) {
 	head, _ := in.Peek(headBytes)
 	if !bytes.Contains(head, []byte(`"messages"`)) && !bytes.Contains(head, []byte(`"role"`)) {
-		return "", ""
+		return sniffed{}
 	}
 	s := skimmer{in: in, enough: func(f fields) bool {
 		if !f.holdMessages() {
 			return false
 		}
-		name := recognise(f)
-		return name != "" && (!wantCwd || f.cwd() != "" || !namesFolder(name))
+		log.format = recognise(f)
+		log.take(f)
+		return log.isComplete(wantCwd)
 	}}
 	f := s.record()
 	if !f.holdMessages() {
-		return "", ""
+		return sniffed{}
 	}
-	return recognise(f), f.cwd()
+	log.format = recognise(f)
+	log.take(f)
+	return log
 }
 
 // limited bounds how much is read of a log. Most files beside a project's documents are no logs.

@@ -59,6 +59,8 @@ type Document struct {
 	Format string
 	// Session is the conversation in whose folder it is, or "".
 	Session string
+	// Branch is the branch of the repository on which an agent's session began, or "".
+	Branch string
 	// Size, ModTime and Changed show whether the document has changed. Changed is the system's own
 	// time of change; zero if unknown.
 	Size    int64

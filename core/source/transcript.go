@@ -43,8 +43,8 @@ func openLog(path string) (file *os.File, info fs.FileInfo, f format, err error)
 	if err != nil {
 		return nil, nil, format{}, err
 	}
-	name, _ := sniff(context.Background(), bufio.NewReaderSize(limited(file, isJSON(real), false), headBytes), isJSON(real), false)
-	f, ok := formatNamed(name)
+	log := sniff(context.Background(), bufio.NewReaderSize(limited(file, isJSON(real), false), headBytes), isJSON(real), false)
+	f, ok := formatNamed(log.format)
 	if !ok {
 		err = fmt.Errorf("it has %s", unknownFormat)
 	} else {

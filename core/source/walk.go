@@ -27,9 +27,8 @@ var ignoredFolders = map[string]bool{
 
 // fileFacts are known about a file while it is unchanged.
 type fileFacts struct {
-	info   fs.FileInfo
-	format string // of a log, or ""
-	cwd    string // working directory of the session
+	info fs.FileInfo
+	sniffed
 	reason string // why the file is skipped
 
 	tooLarge bool // which is the reason
@@ -238,7 +237,7 @@ func (w *walker) markdown(path string, info fs.FileInfo) {
 		w.found.Skipped[len(w.found.Skipped)-1].Unreadable = true
 		return
 	}
-	w.add(path, info, KindMarkdown, KindMarkdown)
+	w.add(path, info, Document{Kind: KindMarkdown, Format: KindMarkdown})
 }
 
 func (w *walker) log(path string, info fs.FileInfo) {
@@ -265,7 +264,7 @@ func (w *walker) log(path string, info fs.FileInfo) {
 			w.skip(path, noFolder)
 		}
 	default:
-		w.add(path, info, KindConversation, facts.format)
+		w.add(path, info, Document{Kind: KindConversation, Format: facts.format, Branch: facts.branch})
 	}
 }
 
@@ -325,17 +324,10 @@ func (w *walker) real(path string) string {
 	return w.root.real + path[len(w.root.path):]
 }
 
-func (w *walker) add(path string, info fs.FileInfo, kind, format string) {
-	d := Document{
-		Path:    w.folder.names.Of(path),
-		File:    path,
-		Scope:   w.folder.options.Scope,
-		Kind:    kind,
-		Format:  format,
-		Size:    info.Size(),
-		ModTime: filetime.Modified(info),
-		Changed: filetime.Changed(info),
-	}
+// add lists a document of a kind, format and branch.
+func (w *walker) add(path string, info fs.FileInfo, d Document) {
+	d.Path, d.File, d.Scope = w.folder.names.Of(path), path, w.folder.options.Scope
+	d.Size, d.ModTime, d.Changed = info.Size(), filetime.Modified(info), filetime.Changed(info)
 	if w.folder.options.Dated {
 		d.Changed = time.Time{}
 	}
