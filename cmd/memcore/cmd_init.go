@@ -143,6 +143,7 @@ func planInit(ctx context.Context, a *cli, r *initRequest) (plan initPlan, err e
 	if plan.agents, err = chooseAgents(a, r.setupFlags, setup.Agent.Installed); err != nil {
 		return plan, err
 	}
+	plan.agents = slices.DeleteFunc(plan.agents, func(agent setup.Agent) bool { return agent.Other })
 	if plan.at, err = a.Folders(); err != nil {
 		return plan, err
 	}

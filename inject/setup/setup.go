@@ -8,6 +8,7 @@ package setup
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,8 @@ type Options struct {
 	Path    string // folders of executables, as in PATH
 	// Homes are chosen folders of settings, by agent.
 	Homes map[string]string
+	// Others are folders of settings that were chosen at another time, by agent.
+	Others map[string][]string
 	// Records is the file in which Apply keeps how to take its changes back; "" for none.
 	Records string
 }
@@ -53,6 +56,9 @@ type Agent struct {
 	Title string `json:"title"`
 	// Found are traces such as "~/.claude" or an executable.
 	Found []string `json:"found"`
+	// Other means that the agent uses these settings only if a variable names their folder, which
+	// none does now. Its files in the project are those of another Agent.
+	Other bool `json:"other,omitempty"`
 
 	row     agents.Agent
 	options Options
@@ -69,7 +75,8 @@ func Names() (names []string) {
 	return names
 }
 
-// Find returns all agents, in a fixed order.
+// Find returns all agents, in a fixed order, and behind each one that has other folders of settings,
+// it with those that exist.
 func Find(o Options) (all []Agent) {
 	for _, row := range agents.All {
 		if agenthome.Default(row.Name) == "" {
@@ -85,8 +92,28 @@ func Find(o Options) (all []Agent) {
 			}
 		}
 		all = append(all, a)
+		for _, folder := range o.Others[row.Name] {
+			if folder != a.home() && isFolder(folder) {
+				all = append(all, a.in(folder))
+			}
+		}
 	}
 	return all
+}
+
+// in returns the agent with another folder of settings.
+func (a Agent) in(folder string) Agent {
+	shown := a.options.shown(folder)
+	a.Other, a.Title, a.Found = true, a.Title+" ("+shown+")", []string{shown}
+	a.options.Homes = maps.Clone(a.options.Homes)
+	if folder == filepath.Join(a.options.Home, agenthome.Default(a.Name)) {
+		delete(a.options.Homes, a.Name) // its files are those of the default
+	} else if a.options.Homes == nil {
+		a.options.Homes = map[string]string{a.Name: folder}
+	} else {
+		a.options.Homes[a.Name] = folder
+	}
+	return a
 }
 
 func isFolder(path string) bool {
@@ -120,6 +147,9 @@ type Note struct {
 // Plan returns what makes the agent run binary, an absolute path, as wanted. It writes nothing. An
 // error names the file in the way.
 func (a Agent) Plan(scope Scope, binary string, want Want) ([]Change, []Note, error) {
+	if a.Other && scope == Project {
+		return nil, nil, nil
+	}
 	e := a.edit(scope, binary)
 	for _, step := range []struct {
 		wanted bool
@@ -147,6 +177,9 @@ func (a Agent) Plan(scope Scope, binary string, want Want) ([]Change, []Note, er
 // Removal returns what takes memcore out again. A file that is still as memcore left it becomes
 // what it was, byte for byte.
 func (a Agent) Removal(scope Scope, binary string) ([]Change, []Note, error) {
+	if a.Other && scope == Project {
+		return nil, nil, nil
+	}
 	e := a.edit(scope, binary)
 	e.restores = true
 	for _, remove := range []func() error{e.removeServer, e.removeStatusLine, e.removeHooks, e.removeRecall} {

@@ -184,6 +184,44 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// An agent may have been set up in folders that no variable names now.
+func TestOtherFoldersOfSettings(t *testing.T) {
+	home := t.TempDir()
+	work, gone := filepath.Join(home, ".claude-work"), filepath.Join(home, "gone")
+	for _, folder := range []string{work, filepath.Join(home, ".claude")} {
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+	}
+	find := func(o setup.Options) (all []setup.Agent) {
+		o.Home, o.Project = home, filepath.Join(home, "project")
+		for _, a := range setup.Find(o) {
+			if a.Name == agents.ClaudeCode {
+				all = append(all, a)
+			}
+		}
+		return all
+	}
+	files := func(a setup.Agent, scope setup.Scope) (paths []string) {
+		changes, _, err := a.Plan(scope, binary, setup.Want{Hooks: true, MCP: true})
+		require.NoError(t, err)
+		for _, c := range changes {
+			paths = append(paths, c.File)
+		}
+		return paths
+	}
+	others := map[string][]string{agents.ClaudeCode: {work, gone, filepath.Join(home, ".claude")}}
+	all := find(setup.Options{Others: others})
+	require.Len(t, all, 2)
+	require.False(t, all[0].Other)
+	require.Equal(t, "Claude Code (~/.claude-work)", all[1].Title)
+	require.ElementsMatch(t, []string{filepath.Join(work, "settings.json"), filepath.Join(work, ".claude.json")}, files(all[1], setup.User))
+	require.NotEmpty(t, files(all[0], setup.Project))
+	require.Empty(t, files(all[1], setup.Project), "they are the same")
+
+	all = find(setup.Options{Homes: map[string]string{agents.ClaudeCode: work}, Others: others})
+	require.Len(t, all, 2)
+	require.ElementsMatch(t, []string{filepath.Join(home, ".claude", "settings.json"), filepath.Join(home, ".claude.json")}, files(all[1], setup.User))
+}
+
 func TestFoldersOfOnesOwn(t *testing.T) {
 	home := t.TempDir()
 	o := setup.Options{Home: home, Homes: map[string]string{agents.Codex: t.TempDir(), agents.ClaudeCode: t.TempDir()}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
@@ -67,13 +68,17 @@ func (w *Workspace) at(dir string) *Workspace {
 
 // SetupOptions locate the files of agents.
 func (w *Workspace) SetupOptions() setup.Options {
-	o := setup.Options{Home: w.Home, Project: w.Checkout, Path: os.Getenv("PATH"), Homes: map[string]string{}}
+	o := setup.Options{Home: w.Home, Project: w.Checkout, Path: os.Getenv("PATH"), Homes: map[string]string{}, Others: map[string][]string{}}
+	remembered, _ := w.agentHomes() // indexing reports errors
 	if at, err := w.Folders(); err == nil {
 		o.Records = filepath.Join(at.State, "setup.json")
 	}
 	for _, agent := range agents.All {
 		if folder := agenthome.Chosen(agent.Name); folder != "" {
 			o.Homes[agent.Name] = folder
+		}
+		if standard := agenthome.Default(agent.Name); standard != "" && w.Home != "" {
+			o.Others[agent.Name] = append(slices.Clone(remembered[agent.Name]), filepath.Join(w.Home, standard))
 		}
 	}
 	return o
