@@ -163,15 +163,23 @@ func (r *finder) global() []candidate {
 	return found
 }
 
-// original returns what Options.Original has of a path of the project, if it is trusted there; else
-// "".
-func (r *request) original(path string) string {
+// inOriginal returns where Options.Original would have a path of the project; "" if there is none.
+func (r *request) inOriginal(path string) string {
 	rel, inside := below(r.project, path)
 	if r.o.Original == "" || !inside {
 		return ""
 	}
-	there := paths.Resolve(filepath.Join(r.o.Original, rel))
-	if r.covering(filepath.Dir(there)) == "" {
+	return filepath.Join(r.o.Original, rel)
+}
+
+// original returns the file of Options.Original that a file of the project may be a trusted copy of,
+// or "".
+func (r *request) original(path string) string {
+	there := r.inOriginal(path)
+	if !r.o.TrustCopies || there == "" {
+		return ""
+	}
+	if there = paths.Resolve(there); r.covering(filepath.Dir(there)) == "" {
 		return ""
 	}
 	return there
@@ -225,7 +233,11 @@ func (r *finder) folder(dir string, tier Tier) []candidate {
 	template, hidden := candidate{tier: tier, base: dir}, filepath.Join(dir, r.o.Folder)
 	found := slices.Concat(r.namedIn(hidden, template), r.namedIn(dir, template), r.rules(hidden, tier, dir))
 	for i := range found {
-		r.distrust(&found[i], dir)
+		from := dir
+		if _, inside := below(r.project, found[i].file); !inside { // of Original
+			from = filepath.Dir(found[i].file)
+		}
+		r.distrust(&found[i], from)
 	}
 	return found
 }
@@ -239,7 +251,12 @@ func (r *finder) namedIn(dir string, template candidate) []candidate {
 			kind Kind
 		}{{name, Instructions}, {LocalName(name), Private}} {
 			path := filepath.Join(dir, file.name)
-			if _, err := os.Lstat(path); err != nil {
+			_, err := os.Lstat(path)
+			if there := r.inOriginal(path); file.kind == Private && there != "" && isMissing(err) {
+				path = there
+				_, err = os.Lstat(path)
+			}
+			if err != nil {
 				if !isMissing(err) {
 					r.warn(r.names.Of(path), 0, "cannot be accessed: "+reasonOf(err).Error())
 				}

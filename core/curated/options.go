@@ -14,8 +14,11 @@ type Options struct {
 	// a repository, the root is Project if Dir is inside, else Dir.
 	Dir, Project string
 	// Original, if the repository's root is one of several working directories ("git worktree"), is
-	// another one of it. What is trusted there is trusted here while it has the same bytes.
+	// the main one. Private files, which git does not bring along, are its files where the project
+	// has none.
 	Original string
+	// TrustCopies trusts a file of the project while it has the bytes of a trusted file of Original.
+	TrustCopies bool
 	// Home is the user's home folder. "" refuses "~" and, without Beans, has no global memory.
 	Home string
 	// Beans is the folder of global memory; "" is Folder in Home.

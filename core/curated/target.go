@@ -37,7 +37,8 @@ func (t Target) Mode() fs.FileMode {
 }
 
 // Target returns the first of Names that exists in the root or its hidden folder, else a new file.
-// If private, it returns the first private file that exists, else the neighbour of that.
+// If private, it returns the first private file that exists, else the neighbour of that, in
+// Options.Original if there is one: all working directories get it from there.
 func (l *Layer) Target(global, private bool) (Target, error) {
 	o := l.options
 	folders, root := []string{o.Beans}, o.Beans
@@ -57,6 +58,9 @@ func (l *Layer) Target(global, private bool) (Target, error) {
 			}
 		}
 		return ""
+	}
+	if own := first(LocalName); private && !global && own == "" && o.Original != "" {
+		root, folders = o.Original, []string{o.Original, filepath.Join(o.Original, o.Folder)}
 	}
 	file := cmp.Or(first(func(name string) string { return name }), filepath.Join(folders[0], o.Names[0]))
 	if private {

@@ -239,8 +239,7 @@ func (s *Service) curatedText(ctx context.Context, folder string, not []string, 
 	if !s.Settings.Enabled {
 		return "", nil, nil
 	}
-	o := s.curatedOptions()
-	o.Dir, o.Original = folder, s.originalOf(folder)
+	o := s.workIn(s.curatedOptions(), folder)
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(name string) bool { return slices.Contains(not, name) })
 	if len(o.Names) == 0 {
 		return "", nil, nil

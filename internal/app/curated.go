@@ -86,13 +86,13 @@ func (e exceptIn) Covering(folder string) (string, error) {
 	return e.Trust.Covering(folder)
 }
 
-// originalOf returns the working directory whose trust holds in a folder of another one of the same
-// repository, as long as nobody has decided about that.
-func (w *Workspace) originalOf(folder string) string {
-	if _, decided, err := w.Trust().Of(folder); decided || err != nil {
-		return ""
-	}
-	return w.WorkingDirectories().OriginalOf(folder)
+// workIn makes options those of a folder in one of the project's working directories. The trust of
+// the main one counts there, as long as nobody has decided otherwise.
+func (w *Workspace) workIn(o curated.Options, folder string) curated.Options {
+	o.Dir, o.Original = folder, w.WorkingDirectories().OriginalOf(folder)
+	_, decided, err := w.Trust().Of(folder)
+	o.TrustCopies = !decided && err == nil
+	return o
 }
 
 func (c Curated) Options(trusted curated.Trust) curated.Options {
@@ -101,15 +101,15 @@ func (c Curated) Options(trusted curated.Trust) curated.Options {
 	if c.w.Places != nil {
 		plugins = []string{""}
 	}
-	return curated.Options{
-		Dir: c.w.Dir, Project: c.w.Checkout, Original: c.w.originalOf(c.w.Dir), Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins, Mounts: c.w.Mounts(),
+	return c.w.workIn(curated.Options{
+		Project: c.w.Checkout, Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins, Mounts: c.w.Mounts(),
 		NoParents: !s.SearchParents, Children: s.SearchChildren, Exclude: s.ExcludePaths, Data: c.w.Expand(s.DataDir), NoLocal: !s.LoadLocalFiles, GitIgnores: curated.UserIgnores(c.w.Home),
 		NoImports: !s.Imports.Enabled, ImportDepth: s.Imports.MaxDepth,
 		Limits: curated.Limits{Lines: limit(s.MaxLines), Tokens: limit(s.MaxTokens)},
 		Trust:  trusted,
 		Count:  countTokens,
 		Log:    c.w.Log,
-	}
+	}, c.w.Dir)
 }
 
 // longWord is in bytes. Encoded data would be one token.

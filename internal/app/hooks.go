@@ -63,9 +63,8 @@ func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (h
 	if !s.Settings.Enabled {
 		return hook.Applied{}, nil
 	}
-	o := s.curatedOptions()
-	o.Dir, o.Loaded = s.FolderWithin(began), at.Own
-	o.Original = s.originalOf(o.Dir)
+	o := s.workIn(s.curatedOptions(), s.FolderWithin(began))
+	o.Loaded = at.Own
 	at.Named, at.Touched = absolute(s.folder, at.Named), absolute(s.folder, at.Touched)
 	layer := curated.New(o)
 	memory, err := layer.Now(ctx, at)

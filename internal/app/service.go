@@ -97,9 +97,7 @@ func (s *Service) Context(ctx context.Context, r httpapi.ContextRequest) (httpap
 		text, err := s.beginningText(ctx, folder, current)
 		return httpapi.TextReply{Text: text}, err
 	}
-	o := s.Curated().Options(s.Curated().trust())
-	o.Dir, o.Original = folder, s.originalOf(folder)
-	layer := curated.New(o)
+	layer := curated.New(s.workIn(s.Curated().Options(s.Curated().trust()), folder))
 	start, err := layer.Load(ctx)
 	if err != nil {
 		return httpapi.TextReply{}, err

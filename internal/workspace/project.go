@@ -89,9 +89,6 @@ func (p Project) OriginalOf(folder string) string {
 	if !p.IsRepository() || original == "" {
 		return ""
 	}
-	if _, inside := paths.Within(original, folder); inside && !p.repository.Bare {
-		return "" // what lies below shares its trust
-	}
 	for _, root := range p.repository.Linked() {
 		if _, inside := paths.Within(root, folder); inside && root != original {
 			return original
