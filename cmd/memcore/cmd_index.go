@@ -149,7 +149,7 @@ func agreeToRemove(ctx context.Context, a *cli, at config.Folders, change func(*
 	if err != nil || gone == 0 {
 		return true, ctx.Err() // indexing reports what is wrong
 	}
-	a.note("%s leave the index; their files stay", plain.Count(gone, "document"))
+	a.note("%s will be taken out of the index; the files stay", plain.Count(gone, "document"))
 	return !a.asks() || a.agrees(ctx, "Go on?", true), ctx.Err()
 }
 

@@ -220,18 +220,30 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 
 // Logs are the folders in which agents keep logs of the workspace.
 func (x Index) Logs(registered workspace.Sources) []source.Source {
-	remembered, err := x.w.agentHomes()
+	return source.Known(x.w.WorkingDirectories(registered.Folders...), source.KnownOptions{
+		Workspace: x.w.Project, Home: x.w.Home, Homes: x.agentHomes()})
+}
+
+// agentHomes returns where agents keep logs. The variables of a service's process are not its
+// tenants'.
+func (x Index) agentHomes() func(agent string) []string {
+	if x.w.Places != nil {
+		return func(agent string) []string {
+			if folder := agenthome.Default(agent); folder != "" && x.w.Home != "" {
+				return []string{filepath.Join(x.w.Home, folder)}
+			}
+			return nil
+		}
+	}
+	remembered, err := x.w.rememberedHomes()
 	if err != nil {
 		x.w.Note("%v", err)
 	}
-	return source.Known(x.w.WorkingDirectories(registered.Folders...), source.KnownOptions{
-		Workspace: x.w.Project, Home: x.w.Home,
-		Homes: func(format string) []string { return remembered.All(format, x.w.Home) },
-	})
+	return func(agent string) []string { return remembered.All(agent, x.w.Home) }
 }
 
-// agentHomes returns the folders of agents that were seen named by variables.
-func (w *Workspace) agentHomes() (agenthome.Homes, error) {
+// rememberedHomes returns the folders of agents that were seen named by variables.
+func (w *Workspace) rememberedHomes() (agenthome.Homes, error) {
 	at, err := w.Folders()
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (w *Workspace) at(dir string) *Workspace {
 // SetupOptions locate the files of agents.
 func (w *Workspace) SetupOptions() setup.Options {
 	o := setup.Options{Home: w.Home, Project: w.Checkout, Path: os.Getenv("PATH"), Homes: map[string]string{}, Others: map[string][]string{}}
-	remembered, _ := w.agentHomes() // indexing reports errors
+	remembered, _ := w.rememberedHomes() // indexing reports errors
 	if at, err := w.Folders(); err == nil {
 		o.Records = filepath.Join(at.State, "setup.json")
 	}

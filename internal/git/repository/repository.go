@@ -27,8 +27,10 @@ const (
 	maxConfig = 1 << 20
 )
 
-// maxNesting bounds submodules of submodules.
-const maxNesting = 16
+const (
+	maxNesting = 16    // of submodules
+	maxLinked  = 1_000 // working directories of a repository
+)
 
 // Marker is in the root of each working directory.
 const Marker = ".git"
@@ -121,7 +123,7 @@ func (r Repository) Linked() (roots []string) {
 	}
 	all := filepath.Join(r.Shared, "worktrees")
 	entries, _ := os.ReadDir(all)
-	for _, entry := range entries {
+	for _, entry := range entries[:min(len(entries), maxLinked)] {
 		dir := filepath.Join(all, entry.Name())
 		root := namedBy(dir)
 		if root == "" {
