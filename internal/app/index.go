@@ -220,7 +220,7 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 
 // Logs are the folders in which agents keep logs of the workspace.
 func (x Index) Logs(registered workspace.Sources) []source.Source {
-	return source.Known(x.w.WorkingDirectories(registered.Folders...), source.KnownOptions{
+	return source.Known(x.w.WorkingDirectories().With(registered, x.w.noteOther), source.KnownOptions{
 		Workspace: x.w.Project, Home: x.w.Home, Homes: x.agentHomes()})
 }
 

@@ -75,6 +75,22 @@ func (w *Workspace) rememberFolders(ctx context.Context, at config.Folders) erro
 	return err
 }
 
+// noteOther notes a folder of another project in those of this one.
+func (w *Workspace) noteOther(folder string) {
+	at, err := w.Folders()
+	if err == nil {
+		_, err = workspace.Change(context.Background(), at.Sources(), func(s *workspace.Sources) error {
+			if s.Workspace = w.Project; !slices.Contains(s.Others, folder) {
+				s.Others = append(s.Others, folder)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		w.Log.Warn("another project's folder is not noted", "folder", folder, "error", err)
+	}
+}
+
 // Projects returns the workspace's project, or all.
 func (w *Workspace) Projects(all bool) ([]inventory.Project, error) {
 	projects, err := inventory.Projects(w.Config)

@@ -20,15 +20,15 @@ type Project struct {
 	Checkout string
 
 	repository repository.Repository
-	below      string   // where the project's folder is in each working directory; "." for the root
-	seen       []string // working directories that there were
+	below      string // where the project's folder is in each working directory; "." for the root
+	known      Sources
+	note       func(other string)
 }
 
-// ProjectOf returns the project of a folder, as Find returns it, and of working directories that
-// memcore has seen before.
-func ProjectOf(folder string, seen ...string) Project {
+// ProjectOf returns the project of a folder, as Find returns it.
+func ProjectOf(folder string) Project {
 	folder = paths.Resolve(folder)
-	p := Project{Folder: folder, Checkout: folder, below: ".", seen: seen}
+	p := Project{Folder: folder, Checkout: folder, below: "."}
 	root := folder
 	if !marks(root, repository.Marker) && marks(root, beans) {
 		for at := range upFrom(folder) {
@@ -54,11 +54,15 @@ func ProjectOf(folder string, seen ...string) Project {
 	return p
 }
 
-// marks reports whether a marker is in a folder.
-func marks(folder, marker string) bool {
-	_, err := os.Lstat(filepath.Join(folder, marker))
-	return err == nil
+// With returns the project with what memcore has seen of it before. note is called for each folder of
+// another project in those of this one that is found; it may be nil.
+func (p Project) With(known Sources, note func(other string)) Project {
+	p.known, p.note = known, note
+	return p
 }
+
+// marks reports whether a marker is in a folder.
+func marks(folder, marker string) bool { return exists(filepath.Join(folder, marker)) }
 
 // IsRepository reports whether the project is a git repository.
 func (p Project) IsRepository() bool { return p.below == "." && p.repository.Folder != "" }
@@ -101,7 +105,7 @@ func (p Project) OriginalOf(folder string) string {
 // Checkouts, and those seen before that nothing else has taken since.
 func (p Project) Folders() []string {
 	all := append([]string{p.Folder}, p.Checkouts()...)
-	for _, folder := range p.seen {
+	for _, folder := range p.known.Folders {
 		if !slices.Contains(all, folder) && !p.isTaken(folder) {
 			all = append(all, folder)
 		}
@@ -112,8 +116,7 @@ func (p Project) Folders() []string {
 // isTaken reports whether a folder that was the project's is another one now. A working directory
 // that git has forgotten still names the repository.
 func (p Project) isTaken(folder string) bool {
-	_, err := os.Lstat(folder)
-	return err == nil && !p.repository.Names(folder)
+	return exists(folder) && !p.repository.Names(folder)
 }
 
 // Holder returns a function that reports whether an agent that works in a folder, which may be gone,
@@ -140,9 +143,27 @@ func (p Project) Holder() func(folder string) bool {
 				return true
 			}
 			if marks(at, repository.Marker) || marks(at, beans) {
-				return ProjectOf(at).Folder == p.Folder
+				return ProjectOf(at).Folder == p.Folder || p.noteOther(at)
+			}
+			if slices.Contains(p.known.Others, at) && !exists(at) {
+				return false
 			}
 		}
 		return false
 	}
+}
+
+// noteOther returns false. It notes another project's folder, which would be taken for one of this
+// project once it is gone.
+func (p Project) noteOther(folder string) bool {
+	inside := func(own string) bool { _, ok := paths.Within(own, folder); return ok }
+	if p.note != nil && slices.ContainsFunc(p.Folders(), inside) && !slices.Contains(p.known.Others, folder) {
+		p.note(folder)
+	}
+	return false
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

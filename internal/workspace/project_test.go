@@ -83,7 +83,7 @@ func TestWorkingDirectoriesThatAreGone(t *testing.T) {
 	linked(t, at("app"), gone)
 	unlink(t, at("app"), gone)
 	require.False(t, ProjectOf(at("app")).Holder()(gone))
-	p := ProjectOf(at("app"), gone)
+	p := ProjectOf(at("app")).With(Sources{Folders: []string{gone}}, nil)
 	require.Equal(t, []string{at("app"), gone}, p.Folders())
 	require.True(t, p.Holder()(filepath.Join(gone, "src")))
 
@@ -102,6 +102,30 @@ func TestWorkingDirectoriesThatAreGone(t *testing.T) {
 	require.NoError(t, os.RemoveAll(at("app/.git/worktrees")))
 	require.True(t, p.Holder()(gone))
 	require.False(t, ProjectOf(at("app")).Holder()(gone), "it was never proven to be of the repository")
+}
+
+// What was another project stays that when it is gone, though its folder was in this one.
+func TestOtherProjectsThatAreGone(t *testing.T) {
+	at := projectTree(t, "app/.git", "app/vendored/.git", "app/notes/.beans", "lib/.git", "elsewhere/.git")
+	linked(t, at("lib"), at("app/libside"))
+	var seen Sources
+	holder := func() func(string) bool {
+		return ProjectOf(at("app")).With(seen, func(other string) { seen.Others = append(seen.Others, other) }).Holder()
+	}
+	folders := []string{at("app/vendored/src"), at("app/notes"), at("app/libside")}
+	for _, folder := range append(folders, at("elsewhere")) {
+		require.False(t, holder()(folder), folder)
+	}
+	require.Equal(t, []string{at("app/vendored"), at("app/notes"), at("app/libside")}, seen.Others, "elsewhere is not in the project")
+	unlink(t, at("lib"), at("app/libside"))
+	require.NoError(t, os.RemoveAll(at("app/vendored")))
+	require.NoError(t, os.RemoveAll(at("app/notes")))
+	for _, folder := range folders {
+		require.False(t, holder()(folder), folder)
+	}
+	require.True(t, holder()(at("app/gone")))
+	require.NoError(t, os.MkdirAll(at("app/notes"), 0o755))
+	require.True(t, holder()(at("app/notes")), "it is an ordinary folder of the project now")
 }
 
 // A download may claim to be a working directory of any repository.

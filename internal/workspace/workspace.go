@@ -120,6 +120,8 @@ type Sources struct {
 	// Folders are the project's working directories that memcore has seen, and paths that it had
 	// before it moved. Agents know it by them, also after they are gone.
 	Folders []string `json:"folders,omitempty"`
+	// Others are folders in those that were other projects' when memcore saw them.
+	Others []string `json:"others,omitempty"`
 }
 
 // Load reads a file, which may be missing.

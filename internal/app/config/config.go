@@ -133,13 +133,13 @@ func (c *Config) Locate() error {
 	return nil
 }
 
-// WorkingDirectories returns the project with those of its working directories that exist, and those
-// seen before. A tenant's folder is a project of its own, whatever is in it.
-func (c *Config) WorkingDirectories(seen ...string) workspace.Project {
+// WorkingDirectories returns the project with its working directories. A tenant's folder is a project
+// of its own, whatever is in it.
+func (c *Config) WorkingDirectories() workspace.Project {
 	if c.Places != nil {
 		return workspace.Project{Folder: c.Checkout, Checkout: c.Checkout}
 	}
-	return workspace.ProjectOf(c.Checkout, seen...)
+	return workspace.ProjectOf(c.Checkout)
 }
 
 // FolderWithin returns a folder if it is in one of the project's working directories, else Project.
