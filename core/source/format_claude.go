@@ -30,8 +30,12 @@ import (
 // beside the session's; see report.
 
 // claudeFolders are named after the working directory, but several may have the same name.
-func claudeFolders(home string) []FolderOptions {
-	return []FolderOptions{{Path: filepath.Join(home, "projects"), groups: namedAfter(claudeName)}}
+func claudeFolders(k known) []FolderOptions {
+	all := k.in("projects")
+	for i := range all {
+		all[i].groups = namedAfter(claudeName)
+	}
+	return all
 }
 
 // longestClaudeName is how much of a working directory is in a name. A hash follows.

@@ -28,8 +28,8 @@ import (
 // agent_message; a subagent has a log of its own (see report).
 
 // codexFolders hold the sessions of all workspaces.
-func codexFolders(home string) []FolderOptions {
-	return []FolderOptions{{Path: filepath.Join(home, "sessions")}, {Path: filepath.Join(home, "archived_sessions")}}
+func codexFolders(k known) []FolderOptions {
+	return append(k.in("sessions"), k.in("archived_sessions")...)
 }
 
 // codexEnvelopes are the types of lines with a payload.

@@ -23,9 +23,17 @@ import (
 
 // geminiFolders are named after a hash of the working directory or, since 2026, as in projects.json
 // and a file in them.
-func geminiFolders(home string) []FolderOptions {
-	tmp := filepath.Join(home, "tmp")
-	return []FolderOptions{{Path: tmp, Exclude: []string{"/*/*", "!/*/chats"}, groups: func(p Project) func(string) belonging {
+func geminiFolders(k known) []FolderOptions {
+	all := k.in("tmp")
+	for i := range all {
+		all[i].Exclude = []string{"/*/*", "!/*/chats"}
+		all[i].groups = geminiGroups(filepath.Dir(all[i].Path))
+	}
+	return all
+}
+
+func geminiGroups(home string) func(Project) func(string) belonging {
+	return func(p Project) func(string) belonging {
 		holds := p.Holder()
 		of := geminiRegistered(home, holds)
 		for _, cwd := range p.Folders() {
@@ -33,13 +41,13 @@ func geminiFolders(home string) []FolderOptions {
 			of[hex.EncodeToString(sum[:])] = true
 		}
 		return func(name string) belonging {
-			owner := strings.TrimSpace(string(readSmall(filepath.Join(tmp, name, ".project_root"))))
+			owner := strings.TrimSpace(string(readSmall(filepath.Join(home, "tmp", name, ".project_root"))))
 			if filepath.IsAbs(owner) && holds(owner) || owner == "" && of[name] {
 				return named
 			}
 			return elsewhere
 		}
-	}}}
+	}
 }
 
 // geminiRegistered returns the names of folders that projects.json gives to the project.

@@ -19,13 +19,16 @@ import (
 // branches count. Left out are thinking, messages that the user did not see, and what a fork copied:
 // entries that are older than the session. Messages of extensions are not the user's.
 
-func piFolders(home string) []FolderOptions {
-	all := []FolderOptions{{Path: filepath.Join(home, "sessions"), groups: namedAfter(piName)}}
-	if filepath.Base(home) == ".ai" {
-		// Also memcore keeps sessions there, which no record says the folder of.
-		all[0].groups, all[0].shared, all[0].Exclude = piNotOurs, true, []string{"*.md"}
+func piFolders(k known) []FolderOptions {
+	all := k.in("sessions")
+	for i := range all {
+		all[i].groups = namedAfter(piName)
 	}
-	return all
+	if k.home == "" {
+		return all
+	}
+	// Also memcore keeps sessions in this one, whose records name no folder.
+	return append(all, FolderOptions{Path: filepath.Join(k.home, ".ai", "sessions"), SessionsOf: k.project, Exclude: []string{"*.md"}, groups: piNotOurs, shared: true})
 }
 
 // piName has dashes for slashes.

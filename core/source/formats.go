@@ -1,6 +1,7 @@
 package source
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,8 +20,9 @@ type format struct {
 	sniff func(f fields) bool
 	// parse adds a record, or says why it cannot.
 	parse func(c *conversation, r record) (skipped string)
-	// folders returns where the agent keeps logs, in one of its homes (KnownOptions.Homes).
-	folders func(home string) []FolderOptions
+	// folders returns where the agent keeps logs of a project. SessionsOf is set for those that may
+	// hold others' logs.
+	folders func(known) []FolderOptions
 	// agent means that all logs are of agents at work.
 	agent bool
 	// homeless means that no record names the folder in which the session ran: that of the log says it.
@@ -61,6 +63,21 @@ type KnownOptions struct {
 	Homes func(format string) []string
 }
 
+// known is what tells a format where logs of a project are.
+type known struct {
+	project Project
+	homes   []string // of the agent, as KnownOptions.Homes returns them
+	home    string   // of the user
+}
+
+// in returns a folder below each home of the agent, with the sessions of many projects.
+func (k known) in(elements ...string) (all []FolderOptions) {
+	for _, home := range k.homes {
+		all = append(all, FolderOptions{Path: filepath.Join(home, filepath.Join(elements...)), SessionsOf: k.project})
+	}
+	return all
+}
+
 // Known returns the folders in which known agents keep the logs of a project. Index them only if the
 // user asks for it. A missing folder is an empty source.
 func Known(project Project, o KnownOptions) []Source {
@@ -70,14 +87,11 @@ func Known(project Project, o KnownOptions) []Source {
 		if f.folders == nil {
 			continue
 		}
-		for _, home := range o.Homes(f.name) {
-			for _, folder := range f.folders(home) {
-				if real := paths.Resolve(folder.Path); !seen[real] {
-					seen[real] = true
-					folder.Scope, folder.Workspace, folder.Home, folder.Optional = ScopeProject, o.Workspace, o.Home, true
-					folder.SessionsOf = project
-					all = append(all, NewFolder(folder))
-				}
+		for _, folder := range f.folders(known{project, o.Homes(f.name), o.Home}) {
+			if real := paths.Resolve(folder.Path); !seen[real] {
+				seen[real] = true
+				folder.Scope, folder.Workspace, folder.Home, folder.Optional = ScopeProject, o.Workspace, o.Home, true
+				all = append(all, NewFolder(folder))
 			}
 		}
 	}

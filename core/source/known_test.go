@@ -36,7 +36,7 @@ func knownIn(home string) KnownOptions {
 	return KnownOptions{Home: home, Homes: func(format string) []string {
 		return map[string][]string{
 			"claude-code": {filepath.Join(home, ".claude"), filepath.Join(home, ".claude-work")}, "codex": {filepath.Join(home, ".codex")},
-			"gemini-cli": {filepath.Join(home, ".gemini")}, "pi": {filepath.Join(home, ".pi", "agent"), filepath.Join(home, ".ai")},
+			"gemini-cli": {filepath.Join(home, ".gemini")}, "pi": {filepath.Join(home, ".pi", "agent")},
 		}[format]
 	}}
 }

@@ -22,8 +22,7 @@ type place struct {
 	// variable replaces folder, or what it is below.
 	variable string
 	below    string // the variable's folder
-	// others are where other versions of the agent, or others like it, keep logs. They begin with a
-	// variable of xdg, or "~".
+	// others are where other versions of the agent keep logs. They begin with a variable of xdg.
 	others []string
 }
 
@@ -36,11 +35,11 @@ var places = []place{
 	{agent: "gemini-cli", folder: ".gemini", variable: "GEMINI_CLI_HOME", below: ".gemini"},
 	{agent: "codex", folder: ".codex", variable: "CODEX_HOME"},
 	{agent: "cursor", folder: ".cursor"},
-	{agent: "pi", folder: ".pi/agent", variable: "PI_CODING_AGENT_DIR", others: []string{"~/.ai"}},
+	{agent: "pi", folder: ".pi/agent", variable: "PI_CODING_AGENT_DIR"},
 }
 
 // xdg are the folders below the home that variables replace.
-var xdg = map[string]string{"~": "", "XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state"}
+var xdg = map[string]string{"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state"}
 
 func placeOf(agent string) place {
 	i := slices.IndexFunc(places, func(p place) bool { return p.agent == agent })
@@ -74,7 +73,7 @@ func (h Homes) All(agent, home string) []string {
 		all = append(all, filepath.Join(home, filepath.FromSlash(p.folder)))
 		for _, other := range p.others {
 			variable, below, _ := strings.Cut(other, "/")
-			base := os.Getenv(variable) // none is named "~"
+			base := os.Getenv(variable)
 			if !filepath.IsAbs(base) {
 				base = filepath.Join(home, filepath.FromSlash(xdg[variable]))
 			}

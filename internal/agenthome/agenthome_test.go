@@ -17,9 +17,7 @@ func clean(t *testing.T) {
 		}
 	}
 	for variable := range xdg {
-		if variable != "~" {
-			t.Setenv(variable, "")
-		}
+		t.Setenv(variable, "")
 	}
 }
 
@@ -28,7 +26,7 @@ func TestFoldersOfAgents(t *testing.T) {
 	home := t.TempDir()
 	at := func(path string) string { return filepath.Join(home, filepath.FromSlash(path)) }
 	require.Equal(t, []string{at(".claude"), at(".config/claude")}, Homes{}.All("claude-code", home))
-	require.Equal(t, []string{at(".pi/agent"), at(".ai")}, Homes(nil).All("pi", home))
+	require.Equal(t, []string{at(".pi/agent")}, Homes(nil).All("pi", home))
 	require.Empty(t, Homes{}.All("openai", home))
 	require.Empty(t, Homes{}.All("codex", ""))
 	require.Empty(t, Chosen("codex"))
@@ -43,7 +41,7 @@ func TestFoldersOfAgents(t *testing.T) {
 	require.Equal(t, []string{at("work"), at("private"), at(".claude"), at("xdg/claude")}, Homes{"claude-code": {at("private"), at("work")}}.All("claude-code", home))
 	require.Equal(t, []string{at("codex"), at(".codex")}, Homes{}.All("codex", home))
 	require.Equal(t, []string{at("gemini/.gemini"), at(".gemini")}, Homes{}.All("gemini-cli", home))
-	require.Equal(t, []string{at("pi"), at(".pi/agent"), at(".ai")}, Homes{}.All("pi", home))
+	require.Equal(t, []string{at("pi"), at(".pi/agent")}, Homes{}.All("pi", home))
 	t.Setenv("CODEX_HOME", "relative")
 	require.True(t, filepath.IsAbs(Chosen("codex")))
 }
