@@ -40,6 +40,9 @@ func TestFilesOfAnotherWorkingDirectory(t *testing.T) {
 		m, err := curated.New(o).Load(t.Context())
 		require.NoError(t, err)
 		require.False(t, m.Trusted)
+		for _, f := range m.Files {
+			require.Equal(t, f.Reason != "", f.Untrusted, "%s: %s", f.Path, f.Reason)
+		}
 		return m.ProjectContext()
 	}
 	text := load(curated.Options{Original: at("main"), Trust: onlyFolders{at("main")}})

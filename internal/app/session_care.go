@@ -62,13 +62,14 @@ func (w *Workspace) rememberFolders(ctx context.Context, at config.Folders) erro
 	if err != nil {
 		return err
 	}
-	present := w.WorkingDirectories().Checkouts()
+	project := w.WorkingDirectories()
+	present, mark := project.Checkouts(), project.Mark()
 	seen.Workspace = w.Project
-	if len(seen.Unseen(present)) == 0 {
+	if len(seen.Unseen(present)) == 0 && seen.Mark == mark {
 		return nil
 	}
 	_, err = workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
-		s.Workspace = w.Project
+		s.Workspace, s.Mark = w.Project, mark
 		s.Saw(present...)
 		return nil
 	})

@@ -50,6 +50,7 @@ func (w *Workspace) Prepare() error {
 			w.Note("%s", note)
 		}
 	}
+	w.followMove()
 	return nil
 }
 

@@ -120,6 +120,8 @@ type Sources struct {
 	// Folders are the project's working directories that memcore has seen, and paths that it had
 	// before it moved. Agents know it by them, also after they are gone.
 	Folders []string `json:"folders,omitempty"`
+	// Mark is Project.Mark when memcore saw the project last.
+	Mark string `json:"mark,omitempty"`
 	// Others are folders in those that were other projects' when memcore saw them.
 	Others []string `json:"others,omitempty"`
 }

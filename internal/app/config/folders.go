@@ -71,6 +71,9 @@ func (p Folders) OwnOf(name string) Folders {
 	return p
 }
 
+// IndexFolder has all that belongs to this workspace's index.
+func (p Folders) IndexFolder() string { return filepath.Dir(p.Index) }
+
 // Own has the state of this workspace.
 func (p Folders) Own() string { return p.own }
 
