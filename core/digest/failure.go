@@ -17,7 +17,7 @@ func (s *summary) command(t chunker.Turn, use chunker.ToolUse) {
 	if command == "" || use.Output == "" && !use.Failed {
 		return
 	}
-	if _, code := exitOf(use.Output); !use.Failed && code == "" || code == "0" {
+	if !failed(use) {
 		s.cure(t, command)
 		return
 	}
@@ -25,6 +25,12 @@ func (s *summary) command(t chunker.Turn, use chunker.ToolUse) {
 		f.Line, f.Session, f.Time = t.EndLine, t.Session, t.Time
 		s.Failures = append(s.Failures, f)
 	}
+}
+
+// failed reports whether a shell's call failed, by its exit code if its output begins with that.
+func failed(use chunker.ToolUse) bool {
+	_, code := exitOf(use.Output)
+	return code != "0" && (use.Failed || code != "")
 }
 
 // FailureOf returns what a call of a shell failed with, by the name, the arguments and the output of
