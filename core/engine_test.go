@@ -197,7 +197,7 @@ func TestEngineOfDamage(t *testing.T) {
 	for _, tt := range []struct {
 		manifest string
 		want     error
-	}{{"{", store.ErrCorrupt}, {`{"format":1,"engine":"flat"}`, store.ErrFormat}, {`{"format":3,"engine":"flat"}`, store.ErrCorrupt}, {newer("memory", "1"), store.ErrNewer},
+	}{{"{", store.ErrCorrupt}, {`{"format":1,"engine":"flat"}`, store.ErrFormat}, {`{"format":4,"engine":"flat"}`, store.ErrCorrupt}, {newer("memory", "1"), store.ErrNewer},
 		{`{"format":99,"checksum":7,"content":{}}`, store.ErrCorrupt}} {
 		mem := newMemory(t)
 		m := mem.open()

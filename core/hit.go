@@ -46,6 +46,9 @@ type MemoryHit struct {
 	// Exact means that Text holds the query as it is written; only searches of sessions and exact
 	// ones look for that.
 	Exact bool `json:"exact,omitempty"`
+	// Gone means that the file of Path is gone: an agent deleted its log. Manager.Read has what is
+	// kept of it.
+	Gone bool `json:"gone,omitempty"`
 	// Also cites near duplicates that were folded into this hit.
 	Also []string `json:"also,omitempty"`
 	// Injection is set if Text seems to instruct a model.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"maps"
+	"time"
 
 	"github.com/memcore/memcore/core/source"
 )
@@ -13,6 +14,11 @@ type LogsStatus struct {
 	// LeftOut counts the others by reason: "request", "announcement", "short", "unknown", "code",
 	// "pasted", "summary" or "tool calls".
 	LeftOut map[string]int `json:"leftOut"`
+	// Gone counts the logs that their agents have deleted; what was kept of them takes GoneBytes on
+	// disk. GoneSince is when the oldest was last written.
+	Gone      int       `json:"gone,omitempty"`
+	GoneBytes int64     `json:"goneBytes,omitempty"`
+	GoneSince time.Time `json:"goneSince,omitzero"`
 }
 
 // countTurns counts an agent's turns; known has earlier ones.
@@ -33,6 +39,13 @@ func (e *entry) countTurns(content source.Content, leftOut []string, known entry
 func (m *manifest) logs() *LogsStatus {
 	all := LogsStatus{LeftOut: map[string]int{}}
 	for _, e := range m.Documents {
+		if e.Gone {
+			all.Gone++
+			all.GoneBytes += e.Kept.Bytes
+			if all.GoneSince.IsZero() || e.ModTime.Before(all.GoneSince) {
+				all.GoneSince = e.ModTime
+			}
+		}
 		for reason, n := range e.Turns {
 			all.Turns += n
 			if reason == "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // manifestFormat's number grows when earlier indexes become unusable.
-var manifestFormat = store.ManifestFormat{Kind: "memory", Number: 3}
+var manifestFormat = store.ManifestFormat{Kind: "memory", Number: 4}
 
 // A manifest says which documents a generation holds and how it was made. Before the indexes change
 // it is saved with Unsure, so that the next run repeats what a crash interrupted.
@@ -59,6 +59,10 @@ type entry struct {
 	Request string `json:"request,omitempty"`
 	// Digest is the hash of the log's digest; "" if it has none.
 	Digest string `json:"digest,omitempty"`
+	// Kept is what Options.Kept has of the log.
+	Kept keptFile `json:"kept,omitzero"`
+	// Gone means that the file of the log is gone, and its text that of Options.Kept.
+	Gone bool `json:"gone,omitempty"`
 	// Globs are those of a document with rules.
 	Globs []string `json:"globs,omitempty"`
 	// Said is the date that a document that is no log gives itself (saidDate).
@@ -69,7 +73,7 @@ type entry struct {
 }
 
 func (e entry) unchanged(doc source.Document) bool {
-	return !e.Unsure && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind && e.Branch == doc.Branch
+	return !e.Unsure && !e.Gone && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind && e.Branch == doc.Branch
 }
 
 // rewritten reports whether a document changed despite equal size and time. Then all of it is read.

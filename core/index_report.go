@@ -35,7 +35,7 @@ type IndexReport struct {
 	Added     int `json:"added"`
 	Changed   int `json:"changed"`
 	Removed   int `json:"removed"`
-	LogsGone  int `json:"logsGone,omitempty"` // of Removed: conversations
+	LogsGone  int `json:"logsGone,omitempty"` // logs whose files are gone since the last run; they stay
 
 	Chunks   int `json:"chunks"`   // there are now
 	Written  int `json:"written"`  // chunks added or replaced

@@ -13,6 +13,7 @@ import (
 type changes struct {
 	read    []located // new or changed, newest first
 	removed []string  // paths
+	gone    []string  // paths of logs whose files are gone since the last run; they stay
 	total   int       // documents on disk
 	skipped []source.Skip
 	failed  []string // sources that could not be listed; their documents stay as they are
@@ -23,7 +24,7 @@ type located struct {
 	from source.Source
 }
 
-func (c changes) count() int { return len(c.read) + len(c.removed) }
+func (c changes) count() int { return len(c.read) + len(c.removed) + len(c.gone) }
 
 // scan skips other memories' documents.
 func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
@@ -57,13 +58,12 @@ func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 			}
 		}
 	}
-	for path, known := range indexed.Documents {
-		if !present[path] && !unlisted[known.Source] {
-			found.removed = append(found.removed, path)
-		}
-	}
 	found.total = len(present)
+	if err := found.scanKept(ctx, o, indexed, present, unlisted); err != nil {
+		return changes{}, err
+	}
 	slices.Sort(found.removed)
+	slices.Sort(found.gone)
 	slices.SortStableFunc(found.read, func(a, b located) int {
 		return cmp.Or(b.ModTime.Compare(a.ModTime), cmp.Compare(a.Path, b.Path))
 	})

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"time"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/store"
 )
 
@@ -82,13 +82,13 @@ type reading struct {
 	digest     *digest.Digest
 	digestText []byte
 	digestLost bool
+	kept       *keptFrame // nil if nothing is kept of it
 }
 
 // indexText updates the keyword index until the deadline, if any, and returns how many changes are
 // left.
 func (w *writer) indexText(ctx context.Context, found changes, deadline time.Time) (left int, err error) {
-	w.countGone(found.removed)
-	if err := w.remove(ctx, found.removed); err != nil {
+	if err := errors.Join(w.markGone(found.gone), w.remove(ctx, found.removed)); err != nil {
 		return found.count(), err
 	}
 	var batch []reading
@@ -122,6 +122,9 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 		}
 	}
 	err = errors.Join(w.commitKeywords(ctx, batch), w.saveUnread())
+	if err == nil && len(found.read) > 0 {
+		err = w.removeMoved(ctx)
+	}
 	w.progress(Progress{Stage: "read", Done: len(found.read) - left, Total: len(found.read)}) // words find all of it
 	return left, err
 }
@@ -147,7 +150,7 @@ func (w *writer) commitCancelled(batch []reading) error {
 func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	known, indexed := w.manifest.Documents[doc.Path]
 	from := known.Resume
-	if known.Unsure || known.rewritten(doc.Document) || known.Scope != doc.Scope || known.Kind != doc.Kind || w.forgotten.has(doc.Path) {
+	if known.Unsure || known.rewritten(doc.Document) || known.Scope != doc.Scope || known.Kind != doc.Kind || w.forgotten.has(doc.Path) || !w.m.keepsAll(doc.Document, known) {
 		from = source.Position{}
 	}
 	content, err := doc.from.Read(ctx, doc.Document, from)
@@ -175,6 +178,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	}
 	r.entry.Resume = content.Resume
 	r.entry.Pending, r.entry.Partly, r.entry.SetAside = known.Pending, known.Partly, known.SetAside
+	r.entry.Gone = doc.from.Name() == keptSource && keptlog.Gone(doc.File)
 	if doc.Kind != source.KindConversation {
 		sum := sha256.Sum256(content.Markdown)
 		r.entry.Hash = hex.EncodeToString(sum[:])
@@ -187,7 +191,10 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		}
 	}
 	w.redactContent(&content)
-	return r, w.compare(ctx, &r, content, earlier)
+	if err := w.compare(ctx, &r, content, earlier); err != nil {
+		return r, err
+	}
+	return r, w.keep(&r, content)
 }
 
 func entryOf(doc located) entry {
@@ -312,7 +319,7 @@ func (w *writer) commitKeywords(ctx context.Context, batch []reading) error {
 	if err := w.keywords.Commit(ctx); err != nil {
 		return w.discard(err)
 	}
-	if err := w.saveDigests(batch); err != nil {
+	if err := errors.Join(w.saveDigests(batch), w.saveKept(batch)); err != nil {
 		return err
 	}
 	for _, r := range batch {
@@ -362,19 +369,6 @@ func (w *writer) count(r reading) {
 	}
 }
 
-// countGone counts conversations whose logs were deleted, usually by their agent.
-func (w *writer) countGone(removed []string) {
-	for _, path := range removed {
-		e := w.manifest.Documents[path]
-		if e.Kind != source.KindConversation || e.File == "" {
-			continue
-		}
-		if _, err := os.Lstat(e.File); errors.Is(err, fs.ErrNotExist) {
-			w.report.LogsGone++
-		}
-	}
-}
-
 func (w *writer) remove(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -405,6 +399,11 @@ func (w *writer) remove(ctx context.Context, paths []string) error {
 		return err
 	}
 	for _, path := range paths {
+		if w.manifest.Documents[path].Kept.Bytes > 0 && w.m.options.Kept != "" {
+			if err := w.m.kept.Remove(path); err != nil {
+				return err
+			}
+		}
 		delete(w.manifest.Documents, path)
 	}
 	w.report.Removed += len(paths)

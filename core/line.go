@@ -45,6 +45,7 @@ type Line struct {
 	EndLine   int       `json:"endLine"`   // included
 	Session   string    `json:"session,omitempty"`
 	Time      time.Time `json:"time,omitzero"`
+	Gone      bool      `json:"gone,omitempty"` // as in MemoryHit
 	// Later names a line of the same list with a later word on the same subject.
 	Later string `json:"later,omitempty"`
 }
@@ -155,7 +156,7 @@ func (m *Manager) read(ctx context.Context, current snapshot, name, document str
 		if at < 0 {
 			return Passage{}, fmt.Errorf("read %q: %s has no passage at line %d: %w", name, document, from, ErrNoPassage)
 		}
-		return m.judged(passageOf(units, at), units[at]), nil
+		return m.passage(current, units, at), nil
 	}
 	within := unit{path: document, start: from, end: to}
 	for _, r := range records {
@@ -175,7 +176,13 @@ func (m *Manager) read(ctx context.Context, current snapshot, name, document str
 			within.exchange = u.exchange
 		}
 	}
-	return m.judged(passageOf([]unit{within}, 0), within), nil
+	return m.passage(current, []unit{within}, 0), nil
+}
+
+func (m *Manager) passage(current snapshot, units []unit, at int) Passage {
+	p := passageOf(units, at)
+	p.Gone = current.manifest.Documents[p.Path].Gone
+	return m.judged(p, units[at])
 }
 
 // judged marks a passage that reads like instructions to a model, or takes its text out: a name must

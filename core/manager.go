@@ -22,6 +22,7 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/internal/text/injection"
@@ -50,6 +51,9 @@ type Options struct {
 	// Forgotten is the file with Forget's list: hashes of texts and names of documents. Keep it
 	// outside Folder: it is not derived. Without it Forget fails.
 	Forgotten string
+	// Kept is the folder with what is kept of logs whose agents delete them (source.Document.Rotated).
+	// Keep it outside Folder: it is not derived, once such a log is gone. "" keeps nothing.
+	Kept string
 	// Freshness limits how long a query first indexes changes on disk; 0 is 150 ms, negative skips
 	// that.
 	Freshness time.Duration
@@ -117,6 +121,7 @@ type indexer struct {
 	options     Options
 	log         *slog.Logger
 	folder      *generation.Dir
+	kept        keptlog.Store // of Options.Kept; only if that is set
 	writing     writerLock
 	generations *generation.Follower[*view]
 	asked
@@ -160,6 +165,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		options: options,
 		log:     log,
 		folder:  generation.New(options.Folder),
+		kept:    keptlog.In(options.Kept),
 		writing: newWriterLock(options.Folder),
 		asked:   asked{embedder{options.Embedder}, relevance.For(fingerprintOf(options.Embedder))},
 

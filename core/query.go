@@ -202,6 +202,14 @@ func (m *Manager) askIndex(ctx context.Context, text string, s selection) (resul
 	}
 	s = q.selection
 	result.Threshold = max(s.threshold, 0)
+	for _, hits := range [][]MemoryHit{result.Hits, result.Rejected, result.Withheld} {
+		for i, hit := range hits {
+			hits[i].Gone = index.manifest.Documents[hit.Path].Gone
+		}
+	}
+	for i, line := range result.Lines {
+		result.Lines[i].Gone = index.manifest.Documents[line.Path].Gone
+	}
 	for _, why := range unlisted {
 		result.Degraded = append(result.Degraded, "a source cannot be read, so hits from it may be out of date: "+why)
 	}

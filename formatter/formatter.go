@@ -136,7 +136,7 @@ func Passage(p core.Passage) string {
 	if p.Injection != nil && p.Text == "" {
 		about, text = "", "("+withheldNote(1)+")"
 	}
-	b.WriteString(strings.TrimRight(bullet+"(source: "+sanitize.Name(p.Source)+") "+sanitize.Name(about), " ") + "\n" + text + "\n")
+	b.WriteString(strings.TrimRight(bullet+"(source: "+sanitize.Name(p.Source)+gone(p.Gone)+") "+sanitize.Name(about), " ") + "\n" + text + "\n")
 	if p.Reply != "" && p.Injection == nil {
 		b.WriteString("The user answered:\n" + Quote(p.Reply) + "\n")
 	}
@@ -150,6 +150,14 @@ func Passage(p core.Passage) string {
 		b.WriteString("(" + strings.Join(more, "; ") + ")\n")
 	}
 	return opening + b.String() + footer
+}
+
+// gone tells a model not to look for the file of a citation.
+func gone(is bool) string {
+	if is {
+		return ", a log that is deleted"
+	}
+	return ""
 }
 
 func withheldNote(n int) string {
@@ -221,7 +229,7 @@ func format(hit core.MemoryHit) (string, []Finding) {
 func attribution(hit core.MemoryHit) string {
 	var parts, said []string
 	if source := sanitize.Name(hit.Source); source != "" {
-		parts = append(parts, "(source: "+source+")")
+		parts = append(parts, "(source: "+source+gone(hit.Gone)+")")
 	}
 	if speaker := sanitize.Name(hit.Speaker); speaker != "" {
 		said = append(said, strings.ReplaceAll(speaker, ",", " "))

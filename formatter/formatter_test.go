@@ -404,3 +404,14 @@ func TestOwnHeadingsAreMarked(t *testing.T) {
 	require.Equal(t, "# The memory core of the device", text)
 	require.Empty(t, findings)
 }
+
+// A model is told not to look for the file of a log that is gone.
+func TestGone(t *testing.T) {
+	hit := core.MemoryHit{Source: "a.jsonl#L2", Kind: "conversation", Text: "The port is 5433."}
+	passage := core.Passage{Line: core.Line{Source: hit.Source, Kind: hit.Kind}, Text: hit.Text}
+	require.Contains(t, formatter.Passage(passage), "(source: a.jsonl#L2)")
+	hit.Gone, passage.Gone = true, true
+	text, _ := formatter.Block([]core.MemoryHit{hit})
+	require.Contains(t, text, "(source: a.jsonl#L2, a log that is deleted)")
+	require.Contains(t, formatter.Passage(passage), "(source: a.jsonl#L2, a log that is deleted)")
+}

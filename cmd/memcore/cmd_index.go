@@ -58,9 +58,9 @@ All working directories of a repository have one memory, with the files of its m
 			if err != nil {
 				return err
 			}
-			deleted, err := a.Sessions().Retain(cmd.Context())
-			if deleted > 0 {
-				a.note("deleted %s older than %s (memory.sessions.keep)", plain.Count(deleted, "session"), a.Settings.Sessions.Keep)
+			sessions, logs, err := a.Sessions().Retain(cmd.Context())
+			if sessions+logs > 0 {
+				a.note("deleted %s older than %s (memory.sessions.keep)", removedText(sessions, logs), a.Settings.Sessions.Keep)
 			}
 			return err
 		},
@@ -254,7 +254,7 @@ func printReport(a *cli, r core.IndexReport) {
 		a.note("no Markdown file and no conversation log was found; name a folder that has some: memcore index PATH")
 	}
 	if r.LogsGone > 0 {
-		a.note("%s no longer in the index: an agent or a person deleted the logs", plain.Count(r.LogsGone, "conversation"))
+		a.note("%s deleted since the last run; what they say stays (memcore forget --source PATH forgets one)", plain.Count(r.LogsGone, "log"))
 	}
 	for _, s := range r.Skipped {
 		a.note("skipped %s: %s", s.Path, s.Reason)

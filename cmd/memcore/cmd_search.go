@@ -90,7 +90,11 @@ func printSearch(a *cli, result core.Result) error {
 	paint := a.stdout.paint
 	var out strings.Builder
 	for _, hit := range result.Hits {
-		fmt.Fprintf(&out, "%s  %s\n", paint(color.FgYellow, fmt.Sprintf("%.2f", hit.Score)), paint(color.FgCyan, plain.OneLine(hit.Source)))
+		gone := ""
+		if hit.Gone {
+			gone = "  (the log is deleted)"
+		}
+		fmt.Fprintf(&out, "%s  %s%s\n", paint(color.FgYellow, fmt.Sprintf("%.2f", hit.Score)), paint(color.FgCyan, plain.OneLine(hit.Source)), gone)
 		text := formatter.Quoted(hit)
 		lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return line == ">" })
 		for i, line := range lines[:min(len(lines), snippetLines)] {

@@ -166,8 +166,8 @@ func sessionDeleteCommand(a *cli) *cobra.Command {
 		Long: `Delete sessions of the workspace for good: those named, or with --older those that were not used for
 AGE, such as 90d or 1y. memcore lists them and asks on a terminal; elsewhere it needs --yes. What
 memory gave in these sessions is forgotten too, and logs that agents keep of them are hidden from
-search; 'memcore forget --remember' shows a log again. What was learned from a session stays: facts,
-episodes and proposals.
+search; 'memcore forget --remember' shows a log again. --older also forgets what is kept of logs that
+agents deleted. What was learned from a session stays: facts, episodes and proposals.
 
 The setting sessions.keep deletes old sessions of all projects whenever 'index' or the daemon runs.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -207,7 +207,7 @@ func deleteNamed(ctx context.Context, a *cli, ids []string, yes bool) error {
 	if !yes && !a.asks() {
 		return kind.Hint(kind.Usagef("session delete: there is no terminal to ask on"), "add --yes")
 	}
-	return removeSessions(ctx, a, gone, yes)
+	return removeSessions(ctx, a, gone, nil, yes)
 }
 
 func deleteOld(ctx context.Context, a *cli, d deletion) error {
@@ -219,30 +219,38 @@ func deleteOld(ctx context.Context, a *cli, d deletion) error {
 	if err != nil {
 		return err
 	}
-	return removeSessions(ctx, a, old, d.yes)
+	logs, err := a.Sessions().OldLogs(ctx, since, d.all)
+	if err != nil {
+		return err
+	}
+	return removeSessions(ctx, a, old, logs, d.yes)
 }
 
 // A pruned is the JSON of session delete.
 type pruned struct {
 	Sessions []app.KeptSession `json:"sessions"`
+	Logs     []app.OldLog      `json:"logs"` // that agents deleted
 	Bytes    int64             `json:"bytes"`
 	Deleted  bool              `json:"deleted"` // false: only what would be
 }
 
 // removeSessions shows what goes, asks on a terminal, and deletes it.
-func removeSessions(ctx context.Context, a *cli, gone []app.KeptSession, yes bool) error {
-	p := pruned{Sessions: append([]app.KeptSession{}, gone...)}
+func removeSessions(ctx context.Context, a *cli, gone []app.KeptSession, logs []app.OldLog, yes bool) error {
+	p := pruned{Sessions: append([]app.KeptSession{}, gone...), Logs: append([]app.OldLog{}, logs...)}
 	for _, k := range gone {
 		p.Bytes += k.Bytes
+	}
+	for _, log := range logs {
+		p.Bytes += log.Bytes
 	}
 	if !a.json && len(gone) > 0 {
 		if err := printSessions(a, gone, true); err != nil {
 			return err
 		}
 	}
-	what := fmt.Sprintf("%s, %s", plain.Count(len(gone), "session"), plain.Bytes(p.Bytes))
+	what := removedText(len(gone), len(logs)) + ", " + plain.Bytes(p.Bytes)
 	switch {
-	case len(gone) == 0:
+	case len(gone)+len(logs) == 0:
 		a.note("no session is that old")
 	case !yes && !a.asks():
 		a.note("nothing was deleted; --yes deletes these: %s", what)
@@ -255,6 +263,9 @@ func removeSessions(ctx context.Context, a *cli, gone []app.KeptSession, yes boo
 		if err != nil {
 			return errors.Join(err, fmt.Errorf("%d of %s deleted", len(removed), plain.Count(len(gone), "session")))
 		}
+		if err := a.Sessions().RemoveLogs(ctx, logs); err != nil {
+			return err
+		}
 	}
 	if a.json {
 		return a.printJSON(p)
@@ -263,4 +274,12 @@ func removeSessions(ctx context.Context, a *cli, gone []app.KeptSession, yes boo
 		return a.printLine("deleted: %s", what)
 	}
 	return nil
+}
+
+func removedText(sessions, logs int) string {
+	text := plain.Count(sessions, "session")
+	if logs > 0 {
+		text += " and what is kept of " + plain.Count(logs, "deleted log")
+	}
+	return text
 }

@@ -153,6 +153,9 @@ func printStatus(a *cli, s status) error {
 	for _, part := range lostParts(s.Status) {
 		row(part[0], color.FgYellow, "%s", part[1])
 	}
+	if s.Logs != nil && s.Logs.Gone > 0 {
+		row("kept", color.Reset, "%s", goneText(*s.Logs))
+	}
 	if s.Stale != nil {
 		row("", color.FgYellow, "%s %s", plain.Count(s.Stale.Files, "file"), s.Stale.Reason)
 	}
@@ -206,6 +209,9 @@ func printWholeStatus(a *cli, s status) error {
 		row("documents", "%s, %s", plain.Count(s.Documents["markdown"], "Markdown file"), plain.Count(s.Documents["conversation"], "conversation"))
 		if s.Logs != nil {
 			row("logs", "%s", logsText(*s.Logs))
+			if s.Logs.Gone > 0 {
+				row("", "%s", goneText(*s.Logs))
+			}
 		}
 		row("chunks", "%s", chunksText(s.Status))
 		for _, part := range lostParts(s.Status) {
@@ -328,6 +334,11 @@ func logsText(s core.LogsStatus) string {
 		return text
 	}
 	return text + "; left out: " + strings.Join(parts, ", ")
+}
+
+// goneText says what is kept of logs that agents deleted.
+func goneText(s core.LogsStatus) string {
+	return fmt.Sprintf("what %s said that agents deleted, the oldest of %s, %s", plain.Count(s.Gone, "log"), s.GoneSince.Local().Format(time.DateOnly), plain.Bytes(s.GoneBytes))
 }
 
 // chunksText counts the chunks and the embedded ones.

@@ -48,6 +48,8 @@ type FolderOptions struct {
 	Sessions bool
 	// SessionsOf, if set, keeps only logs of sessions of a project. Their records say where they ran.
 	SessionsOf Project
+	// Rotated is that of all logs.
+	Rotated bool
 	// Dated means that who writes the files gives each text of one another time of change, the same
 	// on all machines: Document.Changed is not set.
 	Dated bool

@@ -90,7 +90,7 @@ func Known(project Project, o KnownOptions) []Source {
 		for _, folder := range f.folders(known{project, o.Homes(f.name), o.Home}) {
 			if real := paths.Resolve(folder.Path); !seen[real] {
 				seen[real] = true
-				folder.Scope, folder.Workspace, folder.Home, folder.Optional = ScopeProject, o.Workspace, o.Home, true
+				folder.Scope, folder.Workspace, folder.Home, folder.Optional, folder.Rotated = ScopeProject, o.Workspace, o.Home, true, true
 				all = append(all, NewFolder(folder))
 			}
 		}

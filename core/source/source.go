@@ -61,6 +61,9 @@ type Document struct {
 	Session string
 	// Branch is the branch of the repository on which an agent's session began, or "".
 	Branch string
+	// Rotated means that its agent deletes it some day without asking, which does not mean that it
+	// shall be forgotten.
+	Rotated bool
 	// Size, ModTime and Changed show whether the document has changed. Changed is the system's own
 	// time of change; zero if unknown.
 	Size    int64

@@ -40,12 +40,12 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 	})
 	group.Go(func() {
 		every(ctx, retainEvery, 0, func() {
-			n, err := s.Sessions().Retain(ctx)
+			n, logs, err := s.Sessions().Retain(ctx)
 			if err != nil && ctx.Err() == nil {
 				s.Log.Warn("old sessions were not all deleted", "error", err)
 			}
-			if n > 0 {
-				s.Log.Info("deleted old sessions", "sessions", n, "older", s.Settings.Sessions.Keep)
+			if n+logs > 0 {
+				s.Log.Info("deleted old sessions", "sessions", n, "logs", logs, "older", s.Settings.Sessions.Keep)
 			}
 		})
 	})

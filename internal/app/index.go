@@ -67,6 +67,9 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		Injection:   x.w.Settings.Injection.Policy,
 		Logger:      x.w.Log,
 	}
+	if registered.HasConversations() {
+		options.Kept = at.Kept()
+	}
 	if err := x.Reranking(&options); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/core/when"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
@@ -265,17 +266,89 @@ func logsOf(ctx context.Context, m *core.Manager, names paths.Names, gone []Kept
 	}
 }
 
-// Retain deletes sessions of all projects older than the setting sessions.keep, and returns how
-// many.
-func (s Sessions) Retain(ctx context.Context) (int, error) {
+// An OldLog is what is kept of a log that an agent has deleted.
+type OldLog struct {
+	keptlog.Old
+	Project string `json:"project"` // as in KeptSession
+	at      config.Folders
+}
+
+// OldLogs returns what is kept of logs that agents deleted and last wrote before a time, of the
+// workspace or of all projects.
+func (s Sessions) OldLogs(ctx context.Context, since time.Time, all bool) ([]OldLog, error) {
+	projects, err := s.w.Projects(all)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.w.Folders()
+	if err != nil {
+		return nil, err
+	}
+	logs := []OldLog{}
+	for _, p := range projects {
+		if p.Name == "" {
+			continue
+		}
+		own := at.OwnOf(p.Name)
+		old, err := keptlog.In(own.Kept()).Old(ctx, since)
+		if err != nil {
+			return nil, err
+		}
+		for _, log := range old {
+			logs = append(logs, OldLog{log, p.Path, own})
+		}
+	}
+	return logs, nil
+}
+
+// RemoveLogs forgets what is kept of logs, at once also in the index.
+func (s Sessions) RemoveLogs(ctx context.Context, logs []OldLog) (err error) {
+	projects := map[string]bool{}
+	for _, log := range logs {
+		if err = keptlog.In(log.at.Kept()).Remove(log.Path); err != nil {
+			break
+		}
+		projects[log.Project] = true
+	}
+	for project := range projects {
+		there, opening := s.w, error(nil)
+		if _, gone := os.Stat(project); gone != nil {
+			continue
+		}
+		if project != s.w.Project {
+			there, opening = s.w.In(project)
+		}
+		if opening == nil && there.Project == project {
+			opening = there.Index().ForWriting(ctx, func(m *core.Manager) error {
+				_, err := m.Index(ctx, core.IndexOptions{})
+				return err
+			})
+		}
+		if opening != nil {
+			err = errors.Join(err, fmt.Errorf("forget logs of %s: %w", project, opening))
+		}
+	}
+	return err
+}
+
+// Retain deletes sessions of all projects, and what is kept of logs that agents deleted, if they are
+// older than the setting sessions.keep. It returns how many of both.
+func (s Sessions) Retain(ctx context.Context) (sessions, logs int, err error) {
 	since, ok := when.Ago(s.w.Settings.Sessions.Keep, time.Now())
 	if !ok {
-		return 0, nil
+		return 0, 0, nil
 	}
 	old, err := s.Old(since, true)
-	if err != nil || len(old) == 0 {
-		return 0, err
+	if err != nil {
+		return 0, 0, err
 	}
 	removed, err := s.Remove(ctx, old)
-	return len(removed), err
+	if err != nil {
+		return len(removed), 0, err
+	}
+	oldLogs, err := s.OldLogs(ctx, since, true)
+	if err == nil {
+		err = s.RemoveLogs(ctx, oldLogs)
+	}
+	return len(removed), len(oldLogs), err
 }

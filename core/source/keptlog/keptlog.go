@@ -54,6 +54,7 @@ type Log struct {
 	Scope   string    `json:"scope"`
 	Format  string    `json:"format"`
 	Session string    `json:"session,omitempty"`
+	Branch  string    `json:"branch,omitempty"`
 	Size    int64     `json:"size"`
 	ModTime time.Time `json:"modTime"`
 	Agent   bool      `json:"agent,omitempty"`

@@ -25,6 +25,7 @@ import (
 
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/workspace"
@@ -90,6 +91,12 @@ const (
 // stateFiles are the files of a project's state that an export has. The rest is about this machine.
 var stateFiles = append(journal.In(config.JournalFile).Files(), "forgotten.json")
 
+// isKept reports whether a file of a project's state is what is kept of a log.
+func isKept(file string) bool {
+	dir, name := path.Split(file)
+	return dir == config.KeptFolder+"/" && keptlog.IsName(name)
+}
+
 // Files with a meaning of their own.
 const (
 	trustFile    = "trust.json"
@@ -120,7 +127,7 @@ func refusal(holds, path, hidden string) string {
 	case Sessions:
 		ok = !isHidden(path)
 	case State:
-		ok = slices.Contains(stateFiles, path)
+		ok = slices.Contains(stateFiles, path) || isKept(path)
 	}
 	if !ok {
 		return "such a file does not belong there"

@@ -16,7 +16,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/inventory"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
@@ -93,7 +95,7 @@ func (x *exporter) all(ctx context.Context) {
 		x.project(ctx, p)
 	}
 	x.leave("decisions of trust", "'memcore trust add' makes them on the other machine")
-	x.leave("documents that memcore only reads, and agents' logs", "they are yours: copy them")
+	x.leave("documents that memcore only reads, and agents' logs themselves", "they are yours: copy them")
 	x.leave("indexes, caches, the journal of save --undo and what running sessions got", "they are of this machine")
 	manifest, encoding := json.MarshalIndent(x.manifest, "", " ")
 	x.err = errors.Join(x.err, err, encoding, ctx.Err())
@@ -116,6 +118,7 @@ func (x *exporter) project(ctx context.Context, p inventory.Project) {
 		for _, name := range stateFiles {
 			x.add(to, p.State, name)
 		}
+		x.walk(ctx, to, p.State, config.KeptFolder)
 	}
 	there, err := x.w.In(p.Path)
 	if p.Path == "" || err != nil || there.Project != p.Path {
@@ -180,10 +183,7 @@ func (x *exporter) add(to Folder, top, path string) {
 		x.leave(disk, reason)
 		return
 	}
-	data, _, err := safefile.ReadFile(paths.Resolve(top), filepath.FromSlash(path), maxFile)
-	if err == nil {
-		data, err = x.withoutSecrets(disk, data)
-	}
+	data, err := x.read(to, paths.Resolve(top), path)
 	if err != nil {
 		x.leave(disk, err.Error())
 		return
@@ -199,6 +199,23 @@ func (x *exporter) add(to Folder, top, path string) {
 		x.Sessions++
 	}
 	x.write(f.name(), data)
+}
+
+// read returns a file without secrets.
+func (x *exporter) read(to Folder, top, path string) ([]byte, error) {
+	disk := filepath.Join(top, filepath.FromSlash(path))
+	if to.Holds == State && isKept(path) {
+		redact := func(text string) string { return text }
+		if x.w.Settings.Redact {
+			redact = secretless
+		}
+		return keptlog.In(filepath.Dir(disk)).Copy(filepath.Base(disk), redact)
+	}
+	data, _, err := safefile.ReadFile(top, filepath.FromSlash(path), maxFile)
+	if err != nil {
+		return nil, err
+	}
+	return x.withoutSecrets(disk, data)
 }
 
 // write writes a file of the export, without times and users: the manifest has the times.

@@ -30,6 +30,8 @@ const (
 	undoFolder       = "journal"
 	serviceFolder    = "service"
 
+	// KeptFolder is in the workspace's state.
+	KeptFolder = "kept"
 	// JournalFile is in the workspace's state.
 	JournalFile = "journal.jsonl"
 	// ServiceKeyFile is in the folder of the state.
@@ -88,6 +90,9 @@ func (p Folders) Sources() string { return filepath.Join(p.own, "sources.json") 
 
 // Forgotten lists what must not be found again.
 func (p Folders) Forgotten() string { return filepath.Join(p.own, "forgotten.json") }
+
+// Kept has what is kept of logs that agents delete.
+func (p Folders) Kept() string { return filepath.Join(p.own, KeptFolder) }
 
 // Journal records what the sessions of agents got and used.
 func (p Folders) Journal() journal.Journal { return journal.In(filepath.Join(p.own, JournalFile)) }
