@@ -33,7 +33,7 @@ type keptFile struct {
 // A keptFrame is what a reading adds to the file.
 type keptFrame struct {
 	log  keptlog.Log
-	data []byte // nil removes the file
+	data []byte // in one or more frames; none removes the file
 }
 
 // keepsAll reports whether the file of a document has all that was read of it.
@@ -47,8 +47,11 @@ func (w *writer) keep(r *reading, content source.Content) error {
 		return nil
 	}
 	doc := r.doc.Document
-	r.kept = &keptFrame{log: keptlog.Log{Path: doc.Path, File: doc.File, Scope: doc.Scope, Format: doc.Format, Session: doc.Session, Branch: doc.Branch,
-		Size: doc.Size, ModTime: doc.ModTime, Agent: content.Agent, From: content.From}}
+	log := keptlog.Log{Path: doc.Path, File: doc.File, Scope: doc.Scope, Format: doc.Format, Session: doc.Session, Branch: doc.Branch,
+		Size: doc.Size, ModTime: doc.ModTime, Agent: content.Agent, From: content.From}
+	if r.kept == nil || log.From == 1 {
+		r.kept = &keptFrame{log: log}
+	}
 	if w.forgotten[forgotten{Path: doc.Path}] {
 		return nil
 	}
@@ -62,10 +65,11 @@ func (w *writer) keep(r *reading, content source.Content) error {
 			turns[i].Tools[j] = digest.Reduced(use, w.redactQuietly)
 		}
 	}
-	var err error
-	if r.kept.data, err = keptlog.Frame(r.kept.log, turns); err != nil {
+	data, err := keptlog.Frame(log, turns)
+	if err != nil {
 		return &indexFailure{fmt.Errorf("keep %s: %w", doc.Path, err)}
 	}
+	r.kept.data = append(r.kept.data, data...)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,44 @@ func TestGrowingLogIsKept(t *testing.T) {
 	_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: true})
 	require.NoError(t, err)
 	require.Equal(t, want, digestIn(t, m, chatLog))
+}
+
+// A log whose turns do not fit into memory is read in pieces.
+func TestLongLog(t *testing.T) {
+	mem := keeping(t)
+	work := make([]string, 2200)
+	for i := range work {
+		work[i] = "run: cat flour.txt → " + strings.Repeat("white flour of the northern mill ", 500)
+		if i%100 == 0 {
+			work[i] = "user: Always weigh sack " + strconv.Itoa(i) + " twice, since the scales of the mill are wrong."
+		}
+	}
+	text := agentLog(append(work, millLog...)...)
+	mem.write("chat.jsonl", text)
+	m := mem.open()
+	report := index(t, m)
+	require.Equal(t, [2]int{1, 0}, [2]int{report.Added - 3, report.Changed})
+	check := func() {
+		t.Helper()
+		for _, i := range []string{"0", "1000", "2100"} {
+			require.Contains(t, search(t, m, "sack "+i+" twice").Hits[0].Text, "sack "+i+" twice")
+			require.Contains(t, mem.archived(chatLog), "sack "+i+" twice")
+		}
+		require.Contains(t, search(t, m, "frame warped roof").Hits[0].Text, "warped since")
+		require.Len(t, digestIn(t, m, chatLog).Exchanges, 24)
+		status, err := m.Status(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 2200+len(millLog), status.Logs.Turns)
+	}
+	check()
+	hit := search(t, m, "sack 1000 twice").Hits[0]
+	mem.write("chat.jsonl", text+agentLog("user: thanks"))
+	index(t, m)
+	require.Contains(t, mem.archived(chatLog), "thanks")
+	mem.remove("chat.jsonl")
+	_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: true})
+	require.NoError(t, err)
+	require.Equal(t, hit.Source, search(t, m, "sack 1000 twice").Hits[0].Source)
 }
 
 // What is kept has no secrets, and nothing that is forgotten.

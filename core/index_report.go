@@ -47,11 +47,12 @@ type IndexReport struct {
 
 	// Unreadable counts documents without read permission.
 	Unreadable int `json:"unreadable,omitempty"`
-	// Skipped are files; SkippedLines counts lines of logs by reason. Neither they nor Warnings end
-	// the run.
-	Skipped      []source.Skip  `json:"skipped,omitempty"`
-	SkippedLines map[string]int `json:"skippedLines,omitempty"`
-	Warnings     []string       `json:"warnings,omitempty"`
+	// Skipped are files; SkippedLines counts lines of logs, and parts of lines, by reason, and
+	// SkippedAt cites the first of them. Neither they nor Warnings end the run.
+	Skipped      []source.Skip     `json:"skipped,omitempty"`
+	SkippedLines map[string]int    `json:"skippedLines,omitempty"`
+	SkippedAt    map[string]string `json:"skippedAt,omitempty"`
+	Warnings     []string          `json:"warnings,omitempty"`
 	// Redacted counts removed secrets by kind, such as "github-pat".
 	Redacted map[string]int `json:"redacted,omitempty"`
 	// Degraded says why chunks are pending, such as an embedding model that does not answer.

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/source/keptlog"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/store"
 )
 
@@ -44,7 +46,7 @@ func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, repor
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	report.Redacted, report.SkippedLines = map[string]int{}, map[string]int{}
+	report.Redacted, report.SkippedLines, report.SkippedAt = map[string]int{}, map[string]int{}, map[string]string{}
 	_, left := own.chunks()
 	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress,
 		unfinished: left > 0, forgotten: forgotten, unread: manifest.Unread}, nil
@@ -65,6 +67,9 @@ const (
 	embedsPerCommit  = 1024
 	recentlyModified = 100 * time.Millisecond
 
+	// maxInTime bounds what is read of a log, in bytes, if there is a deadline.
+	maxInTime = 16 << 20
+
 	// The first commits are small, to be found soon; each doubles.
 	firstChunksPerCommit = 256
 	firstEmbedsPerCommit = 64
@@ -75,8 +80,11 @@ type reading struct {
 	doc   located
 	known bool // it was indexed before
 	entry entry
-	put   []store.Record
-	gone  []string
+	// records and statements are those from line begin on, until they are compared with the index.
+	records, statements []store.Record
+	begin               int
+	put                 []store.Record
+	gone                []string
 	// digest is of an agent's log, digestText as it is stored. digestLost means that the stored one
 	// cannot be read.
 	digest     *digest.Digest
@@ -98,8 +106,12 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 			return len(found.read) - i, errors.Join(err, w.commitCancelled(batch))
 		}
 		if !deadline.IsZero() && i > 0 && time.Now().After(deadline) {
-			left = len(found.read) - i
+			left += len(found.read) - i
 			break
+		}
+		if !deadline.IsZero() && w.behind(doc) > maxInTime {
+			left++
+			continue
 		}
 		w.progress(Progress{Stage: "read", Done: i, Total: len(found.read), Path: doc.Path})
 		r, err := w.tryRead(ctx, doc)
@@ -147,54 +159,93 @@ func (w *writer) commitCancelled(batch []reading) error {
 	return w.commitKeywords(ctx, batch)
 }
 
+// from returns where to go on in a document.
+func (w *writer) from(doc located) source.Position {
+	known := w.manifest.Documents[doc.Path]
+	if known.rewritten(doc.Document) || known.Scope != doc.Scope || known.Kind != doc.Kind || w.forgotten.has(doc.Path) || !w.m.keepsAll(doc.Document, known) {
+		return source.Position{}
+	}
+	return known.Resume // none if the document is Unsure since its records changed
+}
+
+// behind returns about how many bytes of a log are not read yet.
+func (w *writer) behind(doc located) int64 {
+	if doc.Kind != source.KindConversation {
+		return 0
+	}
+	return doc.Size - min(doc.Size, w.from(doc).Offset)
+}
+
+// read reads a document, a long log in pieces: all that is held of it is what is indexed.
 func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	known, indexed := w.manifest.Documents[doc.Path]
-	from := known.Resume
-	if known.Unsure || known.rewritten(doc.Document) || known.Scope != doc.Scope || known.Kind != doc.Kind || w.forgotten.has(doc.Path) || !w.m.keepsAll(doc.Document, known) {
-		from = source.Position{}
-	}
-	content, err := doc.from.Read(ctx, doc.Document, from)
-	var earlier digest.Digest
-	digestLost := false
-	if err == nil && content.From > 1 && known.Digest != "" {
-		if earlier, err = readDigest(w.folder, doc.Path); err != nil {
-			w.m.log.Warn("a log is read again from its beginning", "log", doc.Path, "error", err)
-			digestLost = true
-			content, err = doc.from.Read(ctx, doc.Document, source.Position{})
-		}
-	}
-	if err != nil {
-		return reading{}, err
-	}
-	for reason, n := range content.Skipped {
-		w.report.SkippedLines[reason] += n
-	}
-	r := reading{doc: doc, known: indexed, entry: entryOf(doc), digestLost: digestLost}
-	if r.entry.Session == "" && len(content.Turns) > 0 {
-		r.entry.Session = content.Turns[0].Session
-	}
+	r := reading{doc: doc, known: indexed, entry: entryOf(doc)}
 	if r.entry.Unsure {
 		w.m.tooSoon.Store(true)
 	}
-	r.entry.Resume = content.Resume
 	r.entry.Pending, r.entry.Partly, r.entry.SetAside = known.Pending, known.Partly, known.SetAside
 	r.entry.Gone = doc.from.Name() == keptSource && keptlog.Gone(doc.File)
-	if doc.Kind != source.KindConversation {
-		sum := sha256.Sum256(content.Markdown)
-		r.entry.Hash = hex.EncodeToString(sum[:])
-		meta, _, _, _ := chunker.SplitFrontmatter(content.Markdown)
-		r.entry.Globs = globsOf(doc.Document, meta)
-		r.entry.Said = saidDate(doc.Document, meta)
-		if indexed && !known.Unsure && known.Hash == r.entry.Hash && known.Scope == doc.Scope {
-			r.entry.Chunks = known.Chunks
-			return r, nil // touched, not changed
+	for from, before := w.from(doc), known; ; {
+		content, earlier, err := w.readOn(ctx, &r, from, before)
+		if err != nil {
+			return reading{}, err
+		}
+		if r.entry.Session == "" && len(content.Turns) > 0 {
+			r.entry.Session = content.Turns[0].Session
+		}
+		r.entry.Resume = content.Resume
+		if doc.Kind != source.KindConversation {
+			sum := sha256.Sum256(content.Markdown)
+			r.entry.Hash = hex.EncodeToString(sum[:])
+			meta, _, _, _ := chunker.SplitFrontmatter(content.Markdown)
+			r.entry.Globs = globsOf(doc.Document, meta)
+			r.entry.Said = saidDate(doc.Document, meta)
+			if indexed && !known.Unsure && known.Hash == r.entry.Hash && known.Scope == doc.Scope {
+				r.entry.Chunks = known.Chunks
+				return r, nil // touched, not changed
+			}
+		}
+		w.redactContent(&content)
+		if err := w.cut(&r, content, earlier, before); err != nil {
+			return r, err
+		}
+		if err := w.keep(&r, content); err != nil {
+			return r, err
+		}
+		switch {
+		case !content.More:
+			return r, w.compare(ctx, &r, known)
+		case content.Resume.Offset <= from.Offset && content.From > 1:
+			return r, fmt.Errorf("read %s: it changes while it is read, at byte %d", doc.Path, from.Offset)
+		}
+		from, before = content.Resume, r.entry
+	}
+}
+
+// readOn reads what follows a position, with the digest of what precedes it. before is the entry
+// that this belongs to.
+func (w *writer) readOn(ctx context.Context, r *reading, from source.Position, before entry) (content source.Content, earlier digest.Digest, err error) {
+	doc := r.doc
+	content, err = doc.from.Read(ctx, doc.Document, from)
+	switch {
+	case err != nil:
+		return content, earlier, err
+	case content.From > 1 && r.digest != nil:
+		earlier = *r.digest
+	case content.From > 1 && before.Digest != "":
+		if earlier, err = readDigest(w.folder, doc.Path); err != nil {
+			w.m.log.Warn("a log is read again from its beginning", "log", doc.Path, "error", err)
+			r.digestLost = true
+			content, err = doc.from.Read(ctx, doc.Document, source.Position{})
 		}
 	}
-	w.redactContent(&content)
-	if err := w.compare(ctx, &r, content, earlier); err != nil {
-		return r, err
+	for reason, n := range content.Skipped {
+		if w.report.SkippedLines[reason] == 0 && content.SkippedAt[reason] > 0 {
+			w.report.SkippedAt[reason] = paths.Citation(doc.Path, content.SkippedAt[reason], content.SkippedAt[reason])
+		}
+		w.report.SkippedLines[reason] += n
 	}
-	return r, w.keep(&r, content)
+	return content, earlier, err
 }
 
 func entryOf(doc located) entry {
@@ -202,26 +253,38 @@ func entryOf(doc located) entry {
 		Unsure: !doc.ModTime.IsZero() && time.Since(doc.ModTime).Abs() < recentlyModified}
 }
 
-// compare fills in what the new content changes.
-func (w *writer) compare(ctx context.Context, r *reading, content source.Content, earlier digest.Digest) error {
-	known := w.manifest.Documents[r.doc.Path]
+// cut makes the records of content. before is the entry of what precedes it.
+func (w *writer) cut(r *reading, content source.Content, earlier digest.Digest, before entry) error {
 	request := ""
 	if content.From > 1 {
-		request = known.Request
+		request = before.Request
 	}
 	w.forgotten.emptyLines(r.doc.Path, content.Turns)
 	records, leftOut, warnings := w.recordsOf(r.doc, content, request, r.entry.Said)
-	r.entry.countTurns(content, leftOut, known)
+	r.entry.countTurns(content, leftOut, before)
 	r.entry.Request = requestBefore(r.entry.Resume, content, request)
 	if content.Encoding != "" {
 		warnings = append(warnings, fmt.Sprintf("%s: read as %s, since it is not UTF-8", r.doc.Path, content.Encoding))
 	}
 	w.report.Warnings = append(w.report.Warnings, warnings...)
-	statements, err := w.digest(r, content, earlier)
-	if err != nil {
-		return err
+	if r.begin == 0 || content.From == 1 {
+		r.begin, r.records = content.From, records
+	} else {
+		at := slices.IndexFunc(r.records, func(record store.Record) bool { return record.StartLine >= content.From })
+		if at < 0 {
+			at = len(r.records)
+		}
+		keepBefore(r.records[at:], records)
+		r.records = append(r.records[:at], records...)
 	}
-	records = append(records, statements...)
+	var err error
+	r.statements, err = w.digest(r, content, earlier)
+	return err
+}
+
+// compare fills in what a reading changes in the index.
+func (w *writer) compare(ctx context.Context, r *reading, known entry) error {
+	records := append(r.records, r.statements...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
 		return &indexFailure{fmt.Errorf("compare %s with the index: %w", r.doc.Path, err)}
@@ -229,17 +292,18 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	covered := old[:0]
 	kept := 0
 	for _, record := range old {
-		if record.StartLine >= content.From || record.Kind == KindStatement { // all of them are in records
+		if record.StartLine >= r.begin || record.Kind == KindStatement { // all of them are in records
 			covered = append(covered, record)
 		} else {
 			kept++
 		}
 	}
-	if content.From > 1 {
+	if r.begin > 1 {
 		keepBefore(covered, records)
 	}
 	keepTimes(covered, records, r.doc.ModTime)
 	r.put, r.gone = difference(covered, records)
+	r.records, r.statements = nil, nil
 	r.entry.Chunks = kept + len(records)
 	if len(r.put)+len(r.gone) > 0 {
 		same := r.entry.Chunks - len(r.put)
@@ -413,7 +477,7 @@ func (w *writer) remove(ctx context.Context, paths []string) error {
 func (w *writer) markUnsure(paths []string) error {
 	for _, path := range paths {
 		e := w.manifest.Documents[path]
-		e.Unsure = true
+		e.Unsure, e.Resume = true, source.Position{}
 		w.manifest.Documents[path] = e
 	}
 	return w.manifest.save(w.folder)

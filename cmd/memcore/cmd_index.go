@@ -260,7 +260,14 @@ func printReport(a *cli, r core.IndexReport) {
 		a.note("skipped %s: %s", s.Path, s.Reason)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.SkippedLines)) {
-		a.note("skipped %s of logs: %s", plain.Count(r.SkippedLines[reason], "line"), reason)
+		at := ""
+		if first := r.SkippedAt[reason]; first != "" {
+			at = " (" + first + ")"
+			if r.SkippedLines[reason] > 1 {
+				at = " (the first: " + first + ")"
+			}
+		}
+		a.note("skipped in %s of logs: %s%s", plain.Count(r.SkippedLines[reason], "line"), reason, at)
 	}
 	for _, warning := range r.Warnings {
 		a.note("%s", warning)

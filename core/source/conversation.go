@@ -36,6 +36,18 @@ type message struct {
 	reports       []report
 }
 
+// size is about what a turn holds of the message.
+func (m message) size() int {
+	n := len(m.text) + 256
+	for _, c := range m.calls {
+		n += min(len(c.input), maxToolText) + min(len(c.output), maxToolText)
+	}
+	for _, r := range m.results {
+		n += min(len(r.output), maxToolText)
+	}
+	return n
+}
+
 // A call uses a tool. Unless done, it waits for a result.
 type call struct {
 	id, name, input string
@@ -93,7 +105,12 @@ type conversation struct {
 	grown   []byte // text of the last turn if several records made it
 	key     string // of the last turn
 	step    int    // for formats that have no keys
+	held    int    // bytes of turns
+	limit   int    // of held, where reading stops; 0 is none
+	more    bool   // it has stopped
 	skipped map[string]int
+	// skippedAt has the first line by reason.
+	skippedAt map[string]int
 
 	start mark    // of this reading
 	here  mark    // of the current record
@@ -131,18 +148,25 @@ type rewritten struct {
 	lastAnswer *mark
 }
 
-func (c *conversation) skip(reason string) {
+func (c *conversation) skip(line int, reason string) {
 	if c.skipped == nil {
-		c.skipped = map[string]int{}
+		c.skipped, c.skippedAt = map[string]int{}, map[string]int{}
 	}
-	c.skipped[reason]++
+	if c.skipped[reason]++; c.skipped[reason] == 1 {
+		c.skippedAt[reason] = line
+	}
+}
+
+// begins notes where the record is that is parsed next.
+func (c *conversation) begins(r record, offset int64) {
+	c.here = mark{offset: offset, line: r.line - 1, turns: len(c.turns), progress: c.progress}
 }
 
 // take parses the record at an offset of the log.
 func (c *conversation) take(f format, r record, offset int64) {
-	c.here = mark{offset: offset, line: r.line - 1, turns: len(c.turns), progress: c.progress}
+	c.begins(r, offset)
 	if reason := f.parse(c, r); reason != "" {
-		c.skip(reason)
+		c.skip(r.line, reason)
 	}
 }
 
@@ -151,6 +175,7 @@ func (c *conversation) stepKey() string { return "step " + strconv.Itoa(c.step) 
 
 func (c *conversation) add(r record, m message) {
 	m.text = strings.TrimSpace(m.text)
+	c.held += m.size()
 	if m.role == "user" && !m.typed && prompt.ByMachine(m.text) {
 		m.reports = append(m.reports, reportsIn(m.text)...)
 		m.text = ""
@@ -338,7 +363,7 @@ func (c *conversation) resume() mark {
 }
 
 // maxToolText is in bytes. The chunker keeps much less.
-const maxToolText = 64 << 10
+const maxToolText = 16 << 10
 
 // shorten removes the middle of a long text.
 func shorten(text string) string {

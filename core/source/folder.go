@@ -17,11 +17,10 @@ import (
 	"github.com/memcore/memcore/internal/safefile/secretfile"
 )
 
-// Larger files are skipped.
+// Larger files are skipped. Logs of lines are of any size.
 const (
-	largestMarkdown = 32 << 20
-	largestLog      = 256 << 20
-	maxJSONLog      = 64 << 20 // a log in one JSON document, which must be read as a whole
+	maxMarkdown = 32 << 20
+	maxJSONLog  = 64 << 20 // a log in one JSON document, which must be read as a whole
 )
 
 // FolderOptions say what a Folder reads. Only Path is required.
@@ -72,7 +71,7 @@ type Folder struct {
 	exclude gitignore.Patterns
 	readDir func(string) ([]fs.DirEntry, error)
 
-	maxMarkdown, maxLog int64 // bytes
+	maxMarkdown, maxJSONLog int64 // bytes
 
 	ignores gitignore.Cache
 
@@ -95,8 +94,8 @@ func NewFolder(options FolderOptions) *Folder {
 		exclude: gitignore.Compile(options.Exclude),
 		readDir: os.ReadDir,
 
-		maxMarkdown: largestMarkdown,
-		maxLog:      largestLog,
+		maxMarkdown: maxMarkdown,
+		maxJSONLog:  maxJSONLog,
 
 		known: map[string]fileFacts{},
 	}
@@ -185,7 +184,7 @@ func (f *Folder) read(ctx context.Context, doc Document, from Position) (Content
 	}
 	defer file.Close()
 	if doc.Kind == KindConversation {
-		return readConversation(ctx, file, info.Size(), doc, from)
+		return readConversation(ctx, file, info.Size(), doc, from, maxHeld)
 	}
 	text, encoding, err := readText(ctx, file, info.Size(), f.maxMarkdown)
 	if errors.Is(err, errBinary) { // the next List skips it

@@ -149,16 +149,16 @@ func TestListFindsDocuments(t *testing.T) {
 		},
 		{
 			name:      "large files are named",
-			files:     map[string]string{"big.md": strings.Repeat("x", 101), "ok.md": strings.Repeat("x", 100), "big.jsonl": strings.Repeat(chatLine, 4)},
+			files:     map[string]string{"big.md": strings.Repeat("x", 101), "ok.md": strings.Repeat("x", 100), "big.json": "[" + chatLine + strings.Repeat(","+chatLine, 3) + "]", "big.jsonl": strings.Repeat(chatLine, 4)},
 			limit:     100,
-			documents: []string{"ok.md"},
-			skipped:   []string{"big.jsonl: 224 bytes, larger than the limit of 100 bytes", "big.md: 101 bytes, larger than the limit of 100 bytes"},
+			documents: []string{"big.jsonl", "ok.md"},
+			skipped:   []string{"big.json: 229 bytes, larger than the limit of 100 bytes", "big.md: 101 bytes, larger than the limit of 100 bytes"},
 		},
 		{
 			name:      "a binary log is named, a binary .json is some JSON-like file",
 			files:     map[string]string{"a.jsonl": "{\"role\"\x00", "b.json": "{\"role\"\x00"},
 			documents: nil,
-			skipped:   []string{"a.jsonl: not text: it contains NUL bytes"},
+			skipped:   []string{"a.jsonl: no known conversation format"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestListFindsDocuments(t *testing.T) {
 			tt.options.Path, tt.options.Workspace = dir, dir
 			f := NewFolder(tt.options)
 			if tt.limit > 0 {
-				f.maxMarkdown, f.maxLog = tt.limit, tt.limit
+				f.maxMarkdown, f.maxJSONLog = tt.limit, tt.limit
 			}
 			found := list(t, f)
 			sameStrings(t, "documents", pathsOf(found), tt.documents)

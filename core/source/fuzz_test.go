@@ -50,7 +50,7 @@ func tryRead(t *testing.T, path, format string, from Position) (Content, error) 
 	defer file.Close()
 	info, err := file.Stat()
 	require.NoError(t, err)
-	return readConversation(context.Background(), file, info.Size(), Document{File: path, Format: format}, from)
+	return readConversation(context.Background(), file, info.Size(), Document{File: path, Format: format}, from, maxHeld)
 }
 
 func FuzzOpenAI(f *testing.F)         { fuzzFormat(f, "openai", ".jsonl") }

@@ -7,72 +7,118 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"github.com/memcore/memcore/internal/text/charset"
+)
+
+// Reasons for skipping a part of a log in one JSON document.
+const (
+	cutOff     = "document is cut off or not JSON"
+	brokenPart = "a part of the document is not JSON"
 )
 
 // readJSONLog reads an array, or an object's "messages".
 func readJSONLog(ctx context.Context, file *os.File, f format, session string) (Content, error) {
-	text, _, err := readText(ctx, file, 0, maxJSONLog)
+	text, err := readDocument(ctx, file)
 	if err != nil {
 		return Content{}, err
 	}
 	c := &conversation{progress: progress{session: session}}
-	d := jsonLog{ctx: ctx, text: text, decoder: json.NewDecoder(bytes.NewReader(text)), line: 1}
-	if err := d.read(c, f); err != nil {
-		if ctx.Err() != nil {
-			return Content{}, ctx.Err()
-		}
-		c.skip("document is cut off or not JSON")
+	d := jsonLog{ctx: ctx, text: text, line: 1}
+	if nul := bytes.IndexByte(text, 0); nul >= 0 { // a file system leaves them after a crash
+		c.skip(1+bytes.Count(text[:nul], []byte{'\n'}), hasNUL)
+		d.text = bytes.ReplaceAll(text, []byte{0}, []byte{' '})
 	}
-	return Content{Turns: c.finished(), Agent: c.agent || f.agent, From: 1, Skipped: c.skipped}, nil
+	d.read(c, f)
+	if ctx.Err() != nil {
+		return Content{}, ctx.Err()
+	}
+	return Content{Turns: c.finished(), Agent: c.agent || f.agent, From: 1, Skipped: c.skipped, SkippedAt: c.skippedAt}, nil
 }
 
-// A jsonLog walks a document and counts its lines.
+// readDocument drops a byte order mark.
+func readDocument(ctx context.Context, file *os.File) ([]byte, error) {
+	var text bytes.Buffer
+	for {
+		_, err := io.CopyN(&text, file, 1<<20)
+		switch {
+		case text.Len() > maxJSONLog:
+			return nil, errors.New(tooLarge(int64(text.Len()), maxJSONLog))
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, io.EOF):
+			all := text.Bytes()
+			if charset.HasMark(all) { // else it is UTF-8, whatever one message is
+				all, _ = charset.Decode(all)
+			}
+			return bytes.TrimPrefix(all, byteOrderMark), nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// A jsonLog walks a document and counts its lines. What is broken costs only itself: reading goes on
+// at the next message.
 type jsonLog struct {
 	ctx     context.Context
 	text    []byte
-	decoder *json.Decoder
+	at      int // bytes that are read
 	counted int // bytes whose lines are counted
 	line    int // of the byte at counted
 }
 
-func (d *jsonLog) read(c *conversation, f format) error {
-	token, err := d.decoder.Token()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil // an empty file is an empty conversation
-	case err != nil:
-		return err
-	case token == json.Delim('['):
-		return d.array(c, f)
-	case token == json.Delim('{'):
-		return d.object(c, f)
+func (d *jsonLog) read(c *conversation, f format) {
+	switch d.next(" \t\r\n") {
+	case 0: // an empty file is an empty conversation
+	case '[':
+		d.at++
+		d.array(c, f)
+	case '{':
+		d.at++
+		d.object(c, f)
+	default:
+		if _, ok := d.value(); !ok {
+			c.skip(d.lineAt(d.at), cutOff)
+		}
 	}
-	return nil
 }
 
-// In all known logs, session and time precede the messages.
-func (d *jsonLog) object(c *conversation, f format) error {
-	for d.decoder.More() {
-		key, err := d.decoder.Token()
-		if err != nil {
-			return err
+// object reads the document. In all known logs, session and time precede the messages.
+func (d *jsonLog) object(c *conversation, f format) {
+	for {
+		begin := d.at
+		switch d.next(" \t\r\n,") {
+		case '}':
+			return
+		case 0:
+			c.skip(d.lineAt(begin), cutOff)
+			return
 		}
-		if key == "messages" && d.next() == '[' {
-			if _, err := d.decoder.Token(); err != nil {
-				return err
-			}
-			if err := d.array(c, f); err != nil {
-				return err
-			}
+		var key string
+		raw, ok := d.value()
+		ok = ok && json.Unmarshal(raw, &key) == nil && d.next(" \t\r\n:") != 0
+		if ok && key == "messages" && d.text[d.at] == '[' {
+			d.at++
+			d.array(c, f)
 			continue
 		}
-		var value json.RawMessage
-		if err := d.decoder.Decode(&value); err != nil {
-			return err
+		if ok {
+			raw, ok = d.value()
 		}
-		c.header(key.(string), value)
+		if ok {
+			c.header(key, raw)
+			continue
+		}
+		c.skip(d.lineAt(begin), brokenPart)
+		messages := bytes.Index(d.text[begin:], []byte(`"messages"`))
+		if messages < 0 {
+			return
+		}
+		if d.at = begin + messages; messages == 0 { // these are what is broken
+			return
+		}
 	}
-	return nil
 }
 
 // header reads a field beside the messages.
@@ -90,30 +136,71 @@ func (c *conversation) header(key string, value json.RawMessage) {
 	}
 }
 
-// next returns the first byte of the next value.
-func (d *jsonLog) next() byte {
-	rest := bytes.TrimLeft(d.text[d.decoder.InputOffset():], " \t\r\n:,")
-	if len(rest) == 0 {
+// next skips the given characters and returns the byte after them; 0 at the end.
+func (d *jsonLog) next(skip string) byte {
+	rest := bytes.TrimLeft(d.text[d.at:], skip)
+	if d.at = len(d.text) - len(rest); len(rest) == 0 {
 		return 0
 	}
 	return rest[0]
 }
 
-func (d *jsonLog) array(c *conversation, f format) error {
-	for d.decoder.More() {
-		if d.ctx.Err() != nil {
-			return d.ctx.Err()
-		}
-		begin := len(d.text) - len(bytes.TrimLeft(d.text[d.decoder.InputOffset():], " \t\r\n,"))
-		var value json.RawMessage
-		if err := d.decoder.Decode(&value); err != nil {
-			return err
-		}
-		first := d.lineAt(begin)
-		c.take(f, record{line: first, endLine: d.lineAt(int(d.decoder.InputOffset()) - 1), json: value}, 0)
+// value reads a value; if it cannot, it stays before it.
+func (d *jsonLog) value() (raw json.RawMessage, ok bool) {
+	decoder := json.NewDecoder(bytes.NewReader(d.text[d.at:]))
+	if decoder.Decode(&raw) != nil {
+		return nil, false
 	}
-	_, err := d.decoder.Token()
-	return err
+	d.at += int(decoder.InputOffset())
+	return raw, true
+}
+
+// array reads the messages, up to its end.
+func (d *jsonLog) array(c *conversation, f format) {
+	for d.ctx.Err() == nil {
+		switch d.next(" \t\r\n,") {
+		case ']':
+			d.at++
+			return
+		case 0:
+			c.skip(d.lineAt(d.at), cutOff)
+			return
+		}
+		begin := d.at
+		value, ok := d.value()
+		if ok {
+			c.take(f, record{line: d.lineAt(begin), endLine: d.lineAt(d.at - 1), json: value}, 0)
+			continue
+		}
+		c.skip(d.lineAt(begin), brokenPart)
+		if !d.findMessage(f) {
+			d.at = len(d.text)
+			return
+		}
+	}
+}
+
+// findMessage goes to the next message after a broken one: an object that makes a turn, unlike those
+// in a message, and is followed by another value or the end.
+func (d *jsonLog) findMessage(f format) bool {
+	begin := d.at
+	for range maxTries {
+		next := bytes.IndexByte(d.text[begin+1:], '{')
+		if next < 0 || d.ctx.Err() != nil {
+			return false
+		}
+		begin += 1 + next
+		d.at = begin
+		value, ok := d.value()
+		if after := d.next(" \t\r\n"); !ok || after != ',' && after != ']' && after != 0 {
+			continue
+		}
+		alone := &conversation{}
+		if d.at = begin; f.parse(alone, record{line: 1, endLine: 1, json: value}) == "" && len(alone.turns) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // lineAt returns the line at offset. Offsets must not decrease.

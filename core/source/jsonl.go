@@ -3,6 +3,7 @@ package source
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,50 +14,67 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 const (
-	// maxLogLine bounds parsed lines. Longer ones hold images or files.
+	// maxLogLine bounds a line without the middle of its long strings.
 	maxLogLine = 16 << 20
+	// maxHeld bounds the text of the turns of one reading: then Content.More is set.
+	maxHeld = 32 << 20
 	// prefixBytes is how much before a Position must be unchanged.
 	prefixBytes = 1024
 )
 
-// Reasons for skipping a line of any format.
+// Reasons for skipping a line of any format, or a part of it.
 const (
 	notJSON     = "not JSON"
-	lineTooLong = "line longer than 16 MB"
+	lineTooLong = "line longer than 16 MB, images and other long strings not counted"
+	textTooLong = "text longer than 256 KB, whose middle is left out"
+	notUTF8     = "characters that are not UTF-8, replaced"
+	hasNUL      = "NUL bytes, left out"
 )
 
-// readConversation goes on, or starts again if the file was rewritten.
-func readConversation(ctx context.Context, file *os.File, size int64, doc Document, from Position) (Content, error) {
+// readConversation goes on, or starts again if the file was rewritten. It stops when the turns take
+// more than limit bytes.
+func readConversation(ctx context.Context, file *os.File, size int64, doc Document, from Position, limit int) (Content, error) {
 	f, ok := formatNamed(doc.Format)
 	if !ok {
 		return Content{}, fmt.Errorf("unknown format %q", doc.Format)
 	}
-	if strings.EqualFold(filepath.Ext(doc.File), ".json") {
+	if isJSON(doc.File) {
 		return readJSONLog(ctx, file, f, sessionOf(doc))
 	}
-	if !from.fits(file, size) {
+	log := logFile{File: file, size: size, packed: isPacked(doc.File)}
+	if !log.fits(from) {
 		from = Position{}
 	}
-	c := &conversation{file: doc.File}
+	c := &conversation{file: doc.File, limit: limit}
 	if from.Offset > 0 {
 		c.progress = restore(from.State)
 	}
+	if err := c.readFrom(ctx, log, f, doc, from); err != nil {
+		return Content{}, err
+	}
+	if c.agent && !c.start.agent && from.Offset > 0 && !f.agent { // earlier turns are an agent's, too
+		c, from = &conversation{file: doc.File, limit: limit, progress: progress{agent: true}}, Position{}
+		if err := c.readFrom(ctx, log, f, doc, from); err != nil {
+			return Content{}, err
+		}
+	}
+	content := Content{Turns: c.finished(), Agent: c.agent || f.agent, From: from.Line + 1, More: c.more, Skipped: c.skipped, SkippedAt: c.skippedAt}
+	content.Resume = log.position(c.resume())
+	return content, nil
+}
+
+func (c *conversation) readFrom(ctx context.Context, log logFile, f format, doc Document, from Position) error {
 	if c.session == "" {
 		c.session = sessionOf(doc)
 	}
 	c.start = mark{offset: from.Offset, line: from.Line, progress: c.progress}
-	if err := c.readLines(ctx, file, f); err != nil {
-		return Content{}, err
-	}
-	if c.agent && !c.start.agent && from.Offset > 0 && !f.agent {
-		return readConversation(ctx, file, size, doc, Position{}) // earlier turns are an agent's, too
-	}
-	content := Content{Turns: c.finished(), Agent: c.agent || f.agent, From: from.Line + 1, Skipped: c.skipped}
-	content.Resume = position(file, c.resume())
-	return content, nil
+	return c.readLines(ctx, log, f)
 }
 
 // sessionOf names the session of a log after its folder or its file.
@@ -64,19 +82,25 @@ func sessionOf(doc Document) string {
 	if doc.Session != "" {
 		return doc.Session
 	}
-	name := strings.TrimSuffix(filepath.Base(doc.File), filepath.Ext(doc.File))
+	name := filepath.Base(doc.File)
+	if isPacked(name) {
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+	}
+	name = strings.TrimSuffix(name, filepath.Ext(name))
 	if name == "messages" {
 		return filepath.Base(filepath.Dir(doc.File))
 	}
 	return name
 }
 
-// readLines parses the lines from c.start to the last whole line.
-func (c *conversation) readLines(ctx context.Context, file *os.File, f format) error {
-	if _, err := file.Seek(c.start.offset, io.SeekStart); err != nil {
+// readLines parses the lines from c.start to the last whole line, or until it holds enough.
+func (c *conversation) readLines(ctx context.Context, log logFile, f format) error {
+	text, err := log.from(ctx, c.start.offset)
+	if err != nil {
 		return err
 	}
-	lines := lineReader{from: bufio.NewReaderSize(file, 1<<18), offset: c.start.offset}
+	defer text.Close()
+	lines := lineReader{from: bufio.NewReaderSize(text, 1<<18), offset: c.start.offset}
 	for number := c.start.line + 1; ; number++ {
 		if number%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -86,34 +110,102 @@ func (c *conversation) readLines(ctx context.Context, file *os.File, f format) e
 		case errors.Is(err, io.EOF):
 			return ctx.Err()
 		case errors.Is(err, errLongLine):
-			c.skip(lineTooLong)
+			c.skip(number, lineTooLong)
 			continue
 		case err != nil:
 			return err
 		}
-		if number == 1 {
-			line = bytes.TrimPrefix(line, byteOrderMark)
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			c.take(f, record{line: number, endLine: number, json: line}, lines.start)
+		c.takeLine(f, line, number, lines)
+		if c.limit > 0 && c.held > c.limit && c.resume().offset > c.start.offset {
+			c.more = true
+			return nil
 		}
 	}
 }
 
+// takeLine parses the records of a line, mostly one.
+func (c *conversation) takeLine(f format, line []byte, number int, lines lineReader) {
+	if bytes.IndexByte(line, 0) >= 0 || lines.nul { // a file system leaves them after a crash
+		line = bytes.ReplaceAll(line, []byte{0}, nil)
+		if c.skip(number, hasNUL); len(line) == 0 {
+			return
+		}
+	}
+	if lines.cut {
+		c.skip(number, textTooLong)
+	}
+	if line = bytes.TrimSpace(bytes.TrimPrefix(line, byteOrderMark)); len(line) == 0 {
+		return
+	}
+	if !utf8.Valid(line) {
+		c.skip(number, notUTF8)
+	}
+	r := record{line: number, endLine: number, json: line}
+	c.begins(r, lines.start)
+	reason := f.parse(c, r)
+	if reason == notJSON {
+		var lost bool
+		for _, one := range wholeRecords(f, line, &lost) {
+			r.json = one
+			if reason := f.parse(c, r); reason != "" {
+				c.skip(number, reason)
+			}
+		}
+		if !lost {
+			reason = ""
+		}
+	}
+	if reason != "" {
+		c.skip(number, reason)
+	}
+}
+
+// maxTries bounds the places of a broken line where a record may begin.
+const maxTries = 256
+
+// wholeRecords returns the records of a line that is not one: two agents wrote at once, or one was
+// killed while it wrote and went on. lost is set if a part is none.
+func wholeRecords(f format, line []byte, lost *bool) (records [][]byte) {
+	for tries := 0; len(line) > 0; {
+		decoder := json.NewDecoder(bytes.NewReader(line))
+		var one json.RawMessage
+		if err := decoder.Decode(&one); err == nil && first(one) == '{' && (tries == 0 || f.sniff(fieldsOf(one)) && endsRecord(line[decoder.InputOffset():])) {
+			records, tries = append(records, one), 0
+			line = bytes.TrimSpace(line[decoder.InputOffset():])
+			continue
+		}
+		*lost = true
+		next := bytes.Index(line[1:], []byte(`{"`))
+		if tries++; next < 0 || tries > maxTries {
+			break
+		}
+		line = line[1+next:]
+	}
+	return records
+}
+
+// endsRecord reports whether no bracket of an object follows, in which the record would stand.
+func endsRecord(rest []byte) bool {
+	rest = bytes.TrimSpace(rest)
+	return len(rest) == 0 || rest[0] == '{'
+}
+
 var errLongLine = errors.New("line too long")
 
-// A lineReader reads lines of bounded length.
+// A lineReader reads lines. In one that is longer than its buffer, long strings lose their middle.
 type lineReader struct {
 	from   *bufio.Reader
 	start  int64 // where the last line began
 	offset int64 // where the next line begins
-	long   []byte
+	long   shortener
+	cut    bool // the last line has lost text
+	nul    bool // the last line had NUL bytes
 }
 
 // next returns a line, valid until the next call, errLongLine or io.EOF. An unfinished last line
 // must be a whole object.
 func (l *lineReader) next() ([]byte, error) {
-	l.start = l.offset
+	l.start, l.cut, l.nul = l.offset, false, false
 	line, err := l.from.ReadSlice('\n')
 	l.offset += int64(len(line))
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -130,31 +222,71 @@ func (l *lineReader) next() ([]byte, error) {
 
 // rest reads the rest of a line that began with part.
 func (l *lineReader) rest(part []byte) ([]byte, error) {
-	l.long = append(l.long[:0], part...)
+	l.long.reset()
+	l.long.add(part)
 	for {
 		part, err := l.from.ReadSlice('\n')
 		l.offset += int64(len(part))
-		if room := maxLogLine + 1 - len(l.long); len(part) > room {
-			part = part[:room]
+		l.long.add(part)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
 		}
-		l.long = append(l.long, part...)
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case err == nil && len(l.long) > maxLogLine:
-			return nil, errLongLine
-		case len(l.long) > maxLogLine: // too long, and no end yet
+		l.cut, l.nul = l.long.lost, l.long.nul
+		if l.long.full && err == nil {
+			err = errLongLine
+		}
+		if l.long.full {
 			return nil, err
-		default:
-			return l.long, err
 		}
+		return l.long.text, err
 	}
 }
 
-func position(file *os.File, at mark) Position {
+// A logFile is a log of lines. One that is packed (.jsonl.zst) is read from its beginning each time;
+// offsets are those of its text.
+type logFile struct {
+	*os.File
+	size   int64
+	packed bool
+}
+
+func isPacked(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".jsonl.zst") }
+
+// from returns the text from an offset on.
+func (l logFile) from(ctx context.Context, offset int64) (io.ReadCloser, error) {
+	if !l.packed {
+		_, err := l.Seek(offset, io.SeekStart)
+		return io.NopCloser(l.File), err
+	}
+	if _, err := l.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	unpacked, err := zstd.NewReader(l.File, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, err
+	}
+	text := unpacked.IOReadCloser()
+	for offset > 0 && err == nil && ctx.Err() == nil {
+		var n int64
+		n, err = io.CopyN(io.Discard, text, min(offset, 16<<20))
+		offset -= n
+	}
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		text.Close()
+		return nil, fmt.Errorf("unpack: %w", err)
+	}
+	return text, nil
+}
+
+// maxWindow bounds the memory of unpacking. zstd --ultra --long=27 makes the largest window that it
+// unpacks without being told to.
+const maxWindow = 128 << 20
+
+func (l logFile) position(at mark) Position {
 	if at.offset == 0 {
 		return Position{}
 	}
-	prefix, err := prefixHash(file, at.offset)
+	prefix, err := l.prefix(at.offset)
 	if err != nil {
 		return Position{}
 	}
@@ -162,19 +294,25 @@ func position(file *os.File, at mark) Position {
 }
 
 // fits reports whether the bytes before a Position are unchanged.
-func (p Position) fits(file *os.File, size int64) bool {
-	if p.Offset <= 0 || p.Offset > size || p.Line <= 0 {
+func (l logFile) fits(p Position) bool {
+	if p.Offset <= 0 || p.Offset > l.size && !l.packed || p.Line <= 0 {
 		return false
 	}
-	prefix, err := prefixHash(file, p.Offset)
+	prefix, err := l.prefix(p.Offset)
 	return err == nil && prefix == p.Prefix
 }
 
-func prefixHash(file *os.File, offset int64) (string, error) {
+// prefix returns a hash of the bytes before an offset; of a packed log, which does not grow, of its
+// end and size.
+func (l logFile) prefix(offset int64) (string, error) {
+	name := ""
+	if l.packed {
+		offset, name = l.size, fmt.Sprintf("packed %d", l.size)
+	}
 	before := make([]byte, min(offset, prefixBytes))
-	if _, err := file.ReadAt(before, offset-int64(len(before))); err != nil {
+	if _, err := l.ReadAt(before, offset-int64(len(before))); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(before)
+	sum := sha256.Sum256(append(before, name...))
 	return hex.EncodeToString(sum[:16]), nil
 }

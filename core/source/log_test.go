@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/chunker"
@@ -28,7 +29,7 @@ func readLog(t testing.TB, path, format string, from Position) Content {
 	defer file.Close()
 	info, err := file.Stat()
 	require.NoError(t, err)
-	content, err := readConversation(t.Context(), file, info.Size(), Document{File: path, Format: format}, from)
+	content, err := readConversation(t.Context(), file, info.Size(), Document{File: path, Format: format}, from, maxHeld)
 	require.NoError(t, err)
 	return content
 }
@@ -98,6 +99,46 @@ func grow(t *testing.T, random *rand.Rand, text []byte, format string) {
 	}
 	if want := readLog(t, path, format, Position{}).Turns; !reflect.DeepEqual(turns, want) {
 		t.Errorf("read in portions:\n%s\nat once:\n%s\nlog:\n%s", show(turns), show(want), text)
+	}
+}
+
+// A long log, also a packed one, is read in pieces, which give the same turns as the whole.
+func TestLogInPieces(t *testing.T) {
+	for name, format := range logFixtures {
+		for _, ext := range []string{".jsonl", ".jsonl.zst"} {
+			t.Run(name+ext, func(t *testing.T) {
+				text, err := os.ReadFile(filepath.Join("testdata", name))
+				require.NoError(t, err)
+				text = bytes.Repeat(text, 20)
+				path := filepath.Join(t.TempDir(), "log"+ext)
+				if isPacked(path) {
+					packer, err := zstd.NewWriter(nil)
+					require.NoError(t, err)
+					write(t, path, string(packer.EncodeAll(text, nil)))
+				} else {
+					write(t, path, string(text))
+				}
+				whole := readLog(t, path, format, Position{})
+				require.False(t, whole.More)
+				var turns []chunker.Turn
+				var at Position
+				pieces := 0
+				for more := true; more; pieces++ {
+					file, err := os.Open(path)
+					require.NoError(t, err)
+					info, err := file.Stat()
+					require.NoError(t, err)
+					content, err := readConversation(t.Context(), file, info.Size(), Document{File: path, Format: format}, at, 6000)
+					require.NoError(t, err)
+					require.NoError(t, file.Close())
+					require.True(t, !content.More || content.Resume.Offset > at.Offset, "it goes on")
+					turns = append(before(turns, content.From), content.Turns...)
+					at, more = stored(t, content.Resume), content.More
+				}
+				require.Greater(t, pieces, 2)
+				require.Equal(t, whole.Turns, turns)
+			})
+		}
 	}
 }
 
@@ -202,7 +243,9 @@ func TestForeignPosition(t *testing.T) {
 
 func TestOddLines(t *testing.T) {
 	user := func(text string) string { return `{"role":"user","content":"` + text + `"}` }
-	long := user(strings.Repeat("x", maxLogLine))
+	long := user(strings.Repeat("x", 3*maxString))
+	endless := `{"role":"user","content":[` + strings.Repeat(`"x",`, maxLogLine/4)
+	broken := `{"role":"user","content":"br`
 	for _, tt := range []struct {
 		name, log string
 		want      []string // "line: text"
@@ -215,10 +258,15 @@ func TestOddLines(t *testing.T) {
 		{"a last line without an end", user("a") + "\n" + user("b"), []string{"1: a", "2: b"}, nil},
 		{"broken lines", "}{\n" + user("a") + "\n[1,\nnull\n\"x\"\n{}\n7\n" + user("b") + "\n", []string{"2: a", "8: b"},
 			map[string]int{"not JSON": 2, "fields of an unexpected type": 2, "no role": 2}},
-		{"invalid UTF-8", user("a\xffb") + "\n", []string{"1: a\ufffdb"}, nil},
-		{"a line too long to parse", user("a") + "\n" + long + "\n" + user("b") + "\n", []string{"1: a", "3: b"}, map[string]int{"line longer than 16 MB": 1}},
-		{"a last line too long to parse", user("a") + "\n" + long, []string{"1: a"}, nil},
-		{"a line of the longest kind", long[:len(long)-40] + "\"}\n" + user("b") + "\n", []string{"1: xx", "2: b"}, nil},
+		{"invalid UTF-8", user("a\xffb") + "\n", []string{"1: a\ufffdb"}, map[string]int{notUTF8: 1}},
+		{"a long string", user("a") + "\n" + long + "\n" + user("b") + "\n", []string{"1: a", "2: xx", "3: b"}, nil},
+		{"a line too long to parse", user("a") + "\n" + endless + "\n" + user("b") + "\n", []string{"1: a", "3: b"}, map[string]int{lineTooLong: 1}},
+		{"a last line too long to parse", user("a") + "\n" + endless, []string{"1: a"}, nil},
+		{"two records on a line", user("a") + user("b") + "\n" + user("c") + "\n", []string{"1: a", "1: b", "2: c"}, nil},
+		{"a record after one that is cut off", broken + user("a") + "\n" + user("b") + "\n", []string{"1: a", "2: b"}, map[string]int{notJSON: 1}},
+		{"a record after one that is cut off behind an object", `{"role":"user","content":[{"type":"text","text":"x"}` + user("a") + "\n", []string{"1: a"}, map[string]int{notJSON: 1}},
+		{"a record before one that is cut off", user("a") + broken + "\n" + user("b") + "\n", []string{"1: a", "2: b"}, map[string]int{notJSON: 1}},
+		{"NUL bytes before a record", strings.Repeat("\x00", 700_000) + user("a") + "\n\x00\x00\n" + user("b") + "\n", []string{"1: a", "3: b"}, map[string]int{hasNUL: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "log.jsonl")
@@ -250,7 +298,11 @@ func TestJSONDocuments(t *testing.T) {
 		{"an array on one line", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`, []string{"1-1: a", "1-1: b"}, nil},
 		{"an object, pretty", "\ufeff{\r\n \"messages\" :\r\n [\r\n  {\"role\":\"user\",\r\n   \"content\":\"a\"\r\n  }\r\n  ,\r\n  {\"role\":\"user\",\"content\":\"b\"}]}", []string{"4-6: a", "8-8: b"}, nil},
 		{"cut off in the third message", "[{\"role\":\"user\",\"content\":\"a\"},\n{\"role\":\"user\",\"content\":\"b\"},\n{\"role\":\"us", []string{"1-1: a", "2-2: b"},
-			map[string]int{"document is cut off or not JSON": 1}},
+			map[string]int{brokenPart: 1}},
+		{"broken in the middle", `[{"role":"user","content":"a"},` + "\n" + `{"role":"user","content":[{"text":"x"},{"role":"user"}],"x":"}` + "\n" + `,{"role":"user","content":"b"},` + "\n" + `<html>,{"role":"user","content":"c"}]`,
+			[]string{"1-1: a", "3-3: b", "4-4: c"}, map[string]int{brokenPart: 2}},
+		{"broken before the messages", `{"id": x, "messages": [{"role":"user","content":"a"}]}`, []string{"1-1: a"}, map[string]int{brokenPart: 1}},
+		{"NUL bytes", "[\x00\x00{\"role\":\"user\",\"content\":\"a\"}]", []string{"1-1: a"}, map[string]int{hasNUL: 1}},
 		{"messages that are none", "{\"messages\":{\"role\":\"user\"},\"messages\":[7,null,{\"role\":\"user\",\"content\":\"a\"},[]]}", []string{"1-1: a"},
 			map[string]int{"fields of an unexpected type": 2, "no role": 1}},
 		{"a number", "7", nil, nil},

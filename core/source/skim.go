@@ -31,6 +31,12 @@ type skimmer struct {
 	newline bool // the line of the value has ended
 }
 
+// fieldsOf returns the fields of a value.
+func fieldsOf(value []byte) fields {
+	s := skimmer{in: bufio.NewReader(bytes.NewReader(value))}
+	return s.record()
+}
+
 // record returns the fields of the next value, which may be truncated or broken.
 func (s *skimmer) record() fields {
 	s.fields, s.newline = fields{}, false

@@ -7,6 +7,8 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/memcore/memcore/internal/safefile"
@@ -32,37 +34,50 @@ func (f *Folder) examine(ctx context.Context, path string, info fs.FileInfo) fil
 	if info.Size() == 0 {
 		return facts
 	}
-	document := isJSON(path)
-	limit := f.maxLog
-	if document {
-		limit = min(limit, maxJSONLog)
-	}
 	file, _, err := safefile.OpenPath(path)
 	if err != nil {
 		facts.reason = "cannot be read: " + cause(err)
 		return facts
 	}
 	defer file.Close()
-	wantCwd := f.options.SessionsOf != nil
-	in := bufio.NewReaderSize(limited(file, document, wantCwd), headBytes)
-	head, err := in.Peek(headBytes)
+	document := isJSON(path)
+	facts.sniffed, err = sniffLog(ctx, file, path, f.options.SessionsOf != nil)
 	switch {
-	case err != nil && err != io.EOF:
+	case err != nil:
 		facts.reason = "cannot be read: " + cause(err)
-		return facts
-	case bytes.IndexByte(head, 0) >= 0:
-		facts.reason = errBinary.Error()
-	default:
-		facts.sniffed = sniff(ctx, in, document, wantCwd)
-	}
-	if document && facts.format == "" { // a JSON file that is no log
-		facts.reason = ""
-	} else if facts.format == "" && facts.reason == "" {
+	case facts.format == "" && !document: // other JSON documents are no logs
 		facts.reason = unknownFormat
-	} else if facts.format != "" && info.Size() > limit {
-		facts.reason, facts.tooLarge = tooLarge(info.Size(), limit), true
+	case facts.format != "" && document && info.Size() > f.maxJSONLog:
+		facts.reason, facts.tooLarge = tooLarge(info.Size(), f.maxJSONLog), true
 	}
 	return facts
+}
+
+// sniffLog sniffs an open file from its beginning. It leaves out NUL bytes, as a crash of a file
+// system leaves them, and unpacks a log that is packed.
+func sniffLog(ctx context.Context, file *os.File, path string, wantCwd bool) (log sniffed, err error) {
+	text, err := logFile{File: file, packed: isPacked(path)}.from(ctx, 0)
+	if err != nil {
+		return sniffed{}, err
+	}
+	defer text.Close()
+	document := isJSON(path)
+	in := bufio.NewReaderSize(withoutNULs{limited(text, document, wantCwd)}, headBytes)
+	if _, err := in.Peek(1); err != nil && err != io.EOF {
+		return sniffed{}, err
+	}
+	return sniff(ctx, in, document, wantCwd), nil
+}
+
+// withoutNULs leaves out the NUL bytes of a text.
+type withoutNULs struct{ io.Reader }
+
+func (r withoutNULs) Read(p []byte) (n int, err error) {
+	for n == 0 && err == nil && len(p) > 0 {
+		n, err = r.Reader.Read(p)
+		n = len(slices.DeleteFunc(p[:n], func(b byte) bool { return b == 0 }))
+	}
+	return n, err
 }
 
 // A sniffed log says what it is.

@@ -114,8 +114,13 @@ type Content struct {
 	// Resume is where to go on when the log has grown; zero means from the start. It lies before
 	// the last two turns and the last answer, whose chunks may still change.
 	Resume Position
-	// Skipped counts unreadable lines by reason ("not JSON", "unknown type \"x\"").
-	Skipped map[string]int
+	// More means that the log goes on behind Resume: read again from there. A log is read in pieces
+	// whose turns take some 32 MB.
+	More bool
+	// Skipped counts unreadable lines, and parts of lines, by reason ("not JSON", "unknown type
+	// \"x\""). SkippedAt is the first line of each reason.
+	Skipped   map[string]int
+	SkippedAt map[string]int
 }
 
 // DenyReason says why a path is never opened (secretfile.Reason), or returns "".

@@ -43,7 +43,10 @@ func openLog(path string) (file *os.File, info fs.FileInfo, f format, err error)
 	if err != nil {
 		return nil, nil, format{}, err
 	}
-	log := sniff(context.Background(), bufio.NewReaderSize(limited(file, isJSON(real), false), headBytes), isJSON(real), false)
+	log, err := sniffLog(context.Background(), file, real, false)
+	if err != nil {
+		return nil, nil, format{}, errors.Join(err, file.Close())
+	}
 	f, ok := formatNamed(log.format)
 	if !ok {
 		err = fmt.Errorf("it has %s", unknownFormat)
@@ -100,11 +103,15 @@ func transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, e
 		return content.Turns, err
 	}
 	c := &conversation{file: real, progress: progress{session: session}}
+	log := logFile{File: file, size: info.Size(), packed: isPacked(real)}
+	if log.packed && log.size > most {
+		return nil, fmt.Errorf("it has %d bytes, more than %d", log.size, most)
+	}
 	if c.start, err = firstLineFrom(file, info.Size()-most); err != nil {
 		return nil, err
 	}
 	c.start.progress = c.progress
-	if err := c.readLines(ctx, file, f); err != nil {
+	if err := c.readLines(ctx, log, f); err != nil {
 		return nil, err
 	}
 	return c.finished(), nil

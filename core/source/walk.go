@@ -174,7 +174,7 @@ func isDocument(name string) bool { return isMarkdown(name) || isLog(name) }
 
 func isLog(name string) bool {
 	ext := strings.ToLower(extension(name))
-	return ext == ".jsonl" || ext == ".json"
+	return ext == ".jsonl" || ext == ".json" || isPacked(name) && !strings.HasPrefix(name, ".")
 }
 
 // link reports a link, unless its target is in the root.
