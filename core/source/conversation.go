@@ -105,9 +105,10 @@ type conversation struct {
 	grown   []byte // text of the last turn if several records made it
 	key     string // of the last turn
 	step    int    // for formats that have no keys
-	held    int    // bytes of turns
-	limit   int    // of held, where reading stops; 0 is none
-	more    bool   // it has stopped
+	tries   tries
+	held    int  // bytes of turns
+	limit   int  // of held, where reading stops; 0 is none
+	more    bool // it has stopped
 	skipped map[string]int
 	// skippedAt has the first line by reason.
 	skippedAt map[string]int

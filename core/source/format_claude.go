@@ -228,6 +228,9 @@ func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) st
 		}
 		return "no message"
 	}
+	if !isContent(said.Content) {
+		return noContent
+	}
 	machine, unknown := in.byMachine()
 	if in.IsCompactSummary || strings.HasPrefix(parseContent(said.Content).text(), claudeContinued) {
 		out.role, out.speaker, out.text = "system", summarySpeaker, parseContent(said.Content).text()
@@ -270,6 +273,9 @@ func parseClaudeAssistant(c *conversation, r record, out message, in claudeRecor
 	if in.IsAPIErrorMessage || said.Model == "<synthetic>" {
 		return ""
 	}
+	if !isContent(said.Content) {
+		return noContent
+	}
 	parsed := parseContent(said.Content)
 	out.role, out.key = "assistant", said.ID
 	out.text, out.calls, out.results = parsed.text(), parsed.calls, parsed.results
@@ -280,8 +286,13 @@ func parseClaudeAssistant(c *conversation, r record, out message, in claudeRecor
 // parseClaudeAttachment reads what was sent meanwhile; the rest are files.
 func parseClaudeAttachment(c *conversation, r record, out message, in claudeRecord) string {
 	var with claudeAttachment
-	if json.Unmarshal(in.Attachment, &with) != nil || with.Type != "queued_command" {
+	switch {
+	case json.Unmarshal(in.Attachment, &with) != nil:
+		return "no attachment"
+	case with.Type != "queued_command":
 		return ""
+	case !isContent(with.Prompt):
+		return noContent
 	}
 	machine, _ := with.byMachine()
 	if own, _ := in.byMachine(); own || with.IsMeta || in.IsMeta || with.CommandMode == "task-notification" {

@@ -255,6 +255,9 @@ func codexReport(in codexResponse) []report {
 }
 
 func parseCodexMessage(c *conversation, r record, out message, in codexResponse) string {
+	if !isContent(in.Content) {
+		return noContent
+	}
 	switch in.Role {
 	case "assistant":
 		c.step++

@@ -128,6 +128,9 @@ func parseGemini(c *conversation, r record) string {
 	}
 	switch in.Type {
 	case "user":
+		if !isContent(in.Content) && !isContent(in.DisplayContent) {
+			return noContent
+		}
 		out.role = "user"
 		if out.text = geminiText(in.DisplayContent); out.text == "" {
 			out.text, _, _ = strings.Cut(geminiText(in.Content), geminiFiles)
@@ -137,6 +140,9 @@ func parseGemini(c *conversation, r record) string {
 			return ""
 		}
 	case "gemini":
+		if !isContent(in.Content) && len(in.ToolCalls) == 0 {
+			return noContent
+		}
 		out.role, out.text = "assistant", geminiText(in.Content)
 		for _, t := range in.ToolCalls {
 			out.calls = append(out.calls, t.call())

@@ -50,6 +50,9 @@ func parseOpenAI(c *conversation, r record) string {
 		role: role, time: in.time(),
 		text: parsed.text(), calls: append(parsed.calls, in.calls()...), results: parsed.results,
 	}
+	if !isContent(in["content"]) && len(out.calls) == 0 && slices.Contains(openAIRoles, role) {
+		return noContent
+	}
 	switch role {
 	case "system", "developer":
 		return ""

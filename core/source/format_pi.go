@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/memcore/memcore/internal/paths"
@@ -137,6 +138,9 @@ func parsePiMessage(c *conversation, r record, out message, entry string, raw js
 	parsed := parseContent(m.Content)
 	if entry == "custom_message" {
 		m.Role = "custom"
+	}
+	if inContent := []string{"user", "assistant", "custom", "hookMessage", "toolResult", "tool_result", "tool"}; slices.Contains(inContent, m.Role) && !isContent(m.Content) {
+		return noContent
 	}
 	switch m.Role {
 	case "user", "assistant":

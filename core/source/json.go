@@ -173,7 +173,7 @@ func (d *jsonLog) array(c *conversation, f format) {
 			continue
 		}
 		c.skip(d.lineAt(begin), brokenPart)
-		if !d.findMessage(f) {
+		if !d.findMessage(f, &c.tries) {
 			d.at = len(d.text)
 			return
 		}
@@ -182,21 +182,20 @@ func (d *jsonLog) array(c *conversation, f format) {
 
 // findMessage goes to the next message after a broken one: an object that makes a turn, unlike those
 // in a message, and is followed by another value or the end.
-func (d *jsonLog) findMessage(f format) bool {
-	begin := d.at
-	for range maxTries {
+func (d *jsonLog) findMessage(f format, tries *tries) bool {
+	for begin := d.at; !tries.exhausted() && d.ctx.Err() == nil; {
 		next := bytes.IndexByte(d.text[begin+1:], '{')
-		if next < 0 || d.ctx.Err() != nil {
+		if next < 0 {
 			return false
 		}
 		begin += 1 + next
-		d.at = begin
-		value, ok := d.value()
-		if after := d.next(" \t\r\n"); !ok || after != ',' && after != ']' && after != 0 {
+		value, n := tries.object(d.text[begin:])
+		if n == 0 {
 			continue
 		}
-		alone := &conversation{}
-		if d.at = begin; f.parse(alone, record{line: 1, endLine: 1, json: value}) == "" && len(alone.turns) > 0 {
+		d.at = begin + n
+		after := d.next(" \t\r\n")
+		if d.at = begin; (after == ',' || after == ']' || after == 0) && makesTurn(f, value) {
 			return true
 		}
 	}

@@ -142,17 +142,18 @@ func (c *conversation) takeLine(f format, line []byte, number int, lines lineRea
 	}
 	r := record{line: number, endLine: number, json: line}
 	c.begins(r, lines.start)
+	here := c.here
 	reason := f.parse(c, r)
 	if reason == notJSON {
 		var lost bool
-		for _, one := range wholeRecords(f, line, &lost) {
-			r.json = one
+		for _, one := range c.tries.wholeRecords(f, line, &lost) {
+			r.json, c.here = one, here
 			if reason := f.parse(c, r); reason != "" {
 				c.skip(number, reason)
 			}
 		}
 		if !lost {
-			reason = ""
+			reason = "" // all of it was read
 		}
 	}
 	if reason != "" {
@@ -160,25 +161,26 @@ func (c *conversation) takeLine(f format, line []byte, number int, lines lineRea
 	}
 }
 
-// maxTries bounds the places of a broken line where a record may begin.
-const maxTries = 256
-
 // wholeRecords returns the records of a line that is not one: two agents wrote at once, or one was
 // killed while it wrote and went on. lost is set if a part is none.
-func wholeRecords(f format, line []byte, lost *bool) (records [][]byte) {
-	for tries := 0; len(line) > 0; {
-		decoder := json.NewDecoder(bytes.NewReader(line))
-		var one json.RawMessage
-		if err := decoder.Decode(&one); err == nil && first(one) == '{' && (tries == 0 || f.sniff(fieldsOf(one)) && endsRecord(line[decoder.InputOffset():])) {
-			records, tries = append(records, one), 0
-			line = bytes.TrimSpace(line[decoder.InputOffset():])
+func (t *tries) wholeRecords(f format, line []byte, lost *bool) (records [][]byte) {
+	key := line // up to its first key, as records of one program begin
+	if quotes := bytes.SplitAfterN(line, []byte{'"'}, 3); len(quotes) == 3 {
+		key = line[:len(quotes[0])+len(quotes[1])]
+	}
+	for begins, field := true, false; len(line) > 0; { // a record begins here, unless it is broken
+		one, n := t.object(line)
+		if n > 0 && (begins || (!field || bytes.HasPrefix(line, key)) && endsRecord(line[n:]) && (f.sniff(fieldsOf(one)) || makesTurn(f, one))) {
+			records, begins = append(records, one), true
+			line = bytes.TrimSpace(line[n:])
 			continue
 		}
-		*lost = true
+		*lost, begins = true, false
 		next := bytes.Index(line[1:], []byte(`{"`))
-		if tries++; next < 0 || tries > maxTries {
+		if next < 0 || t.exhausted() {
 			break
 		}
+		field = line[next] == ':' // of what is broken
 		line = line[1+next:]
 	}
 	return records
@@ -188,6 +190,35 @@ func wholeRecords(f format, line []byte, lost *bool) (records [][]byte) {
 func endsRecord(rest []byte) bool {
 	rest = bytes.TrimSpace(rest)
 	return len(rest) == 0 || rest[0] == '{'
+}
+
+// makesTurn reports whether a value is a message.
+func makesTurn(f format, value []byte) bool {
+	alone := &conversation{}
+	return f.parse(alone, record{line: 1, endLine: 1, json: value}) == "" && len(alone.turns) > 0
+}
+
+// tries bounds the bytes of a log that are read to find where a value begins behind what is broken.
+type tries struct{ spent int }
+
+// maxTried is some seconds of reading.
+const maxTried = 256 << 20
+
+func (t *tries) exhausted() bool { return t.spent > maxTried }
+
+// object returns the object that a text begins with, and its length; 0 if there is none.
+func (t *tries) object(text []byte) (value json.RawMessage, length int) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	err := decoder.Decode(&value)
+	length = int(decoder.InputOffset())
+	if broken := (*json.SyntaxError)(nil); errors.As(err, &broken) {
+		t.spent += int(broken.Offset)
+	} else if err != nil {
+		t.spent += len(text)
+	} else if t.spent += length; first(value) == '{' {
+		return value, length
+	}
+	return nil, 0
 }
 
 var errLongLine = errors.New("line too long")

@@ -126,6 +126,7 @@ func (log *sniffed) isComplete(wantCwd bool) bool {
 // sniffDocument is quick, since JSON documents are rarely logs.
 func sniffDocument(in *bufio.Reader, wantCwd bool) (log sniffed) {
 	head, _ := in.Peek(headBytes)
+	head = bytes.Clone(head) // the buffer goes on
 	if !bytes.Contains(head, []byte(`"messages"`)) && !bytes.Contains(head, []byte(`"role"`)) {
 		return sniffed{}
 	}
@@ -138,10 +139,15 @@ func sniffDocument(in *bufio.Reader, wantCwd bool) (log sniffed) {
 		return log.isComplete(wantCwd)
 	}}
 	f := s.record()
-	if !f.holdMessages() {
+	if !f.mayHoldMessages() {
 		return sniffed{}
 	}
-	log.format = recognise(f)
+	if log.format = ""; f.holdMessages() {
+		log.format = recognise(f)
+	}
+	if log.format == "" {
+		log.format = recogniseLater(head)
+	}
 	log.take(f)
 	return log
 }
@@ -162,6 +168,40 @@ func namesFolder(format string) bool {
 	f, ok := formatNamed(format)
 	return !ok || !f.homeless
 }
+
+// recogniseLater finds the format by the first message that shows it, if those before it are broken.
+func recogniseLater(head []byte) string {
+	at := 0
+	if first(head) == '{' {
+		at = bytes.Index(head, []byte(`"messages"`))
+	}
+	begin := bytes.IndexByte(head[max(at, 0):], '[')
+	if at < 0 || begin < 0 {
+		return ""
+	}
+	d, tries := jsonLog{text: head, at: at + begin + 1}, tries{}
+	for range maxSniffed {
+		if c := d.next(" \t\r\n,"); c == 0 || c == ']' {
+			return ""
+		}
+		if value, n := tries.object(head[d.at:]); n > 0 {
+			if name := recognise(fieldsOf(slices.Concat([]byte(`{"messages":[`), value))); name != "" {
+				return name
+			}
+			d.at += n
+		} else if _, ok := d.value(); !ok { // go on in what is broken
+			next := bytes.IndexByte(head[d.at+1:], '{')
+			if next < 0 || tries.exhausted() {
+				return ""
+			}
+			d.at += 1 + next
+		}
+	}
+	return ""
+}
+
+// maxSniffed bounds the values that are looked at for a message.
+const maxSniffed = 1000
 
 func recognise(f fields) string {
 	for _, format := range formats {
@@ -188,6 +228,11 @@ func (f fields) has(names ...string) bool {
 // holdMessages reports whether a document is or has messages.
 func (f fields) holdMessages() bool {
 	return f[""] == "[" && f["[]"] == "{" || f["messages"] == "[" && (f["messages[]"] == "{" || f.has("sessionId", "projectHash"))
+}
+
+// mayHoldMessages reports whether a document has a list, whose first element may be broken.
+func (f fields) mayHoldMessages() bool {
+	return f[""] == "[" || f["messages"] == "["
 }
 
 // cwd returns the working directory that a record names, or "".

@@ -53,6 +53,12 @@ func parseContent(raw json.RawMessage) content {
 	return c
 }
 
+// noContent is the reason for skipping a message that says nothing, not even null.
+const noContent = "no content"
+
+// isContent reports whether parseContent reads such a value, or may leave it out.
+func isContent(raw json.RawMessage) bool { return strings.IndexByte(`"[{n`, first(raw)) >= 0 }
+
 func (c *content) addText(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		c.texts = append(c.texts, text)
