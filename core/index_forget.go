@@ -49,7 +49,7 @@ var (
 // from disk. Equal texts and the chunks of a turn go together; Forget returns how many. Changed
 // chunks are indexed again, except turns of a log. Errors wrap ErrNotIndexed and ErrNoList.
 func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
-	records, err := m.allOf(ctx, path)
+	_, records, err := m.allOf(ctx, path)
 	if err != nil {
 		return 0, fmt.Errorf("forget %s: %w", path, err)
 	}

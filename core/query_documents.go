@@ -28,37 +28,41 @@ func (m *Manager) Find(ctx context.Context, id string) (MemoryHit, error) {
 
 // Chunks returns a document's chunks, without scores. Errors wrap ErrNotIndexed.
 func (m *Manager) Chunks(ctx context.Context, path string) ([]MemoryHit, error) {
-	records, err := m.document(ctx, path)
+	e, records, err := m.allOf(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	records = withoutStatements(records)
 	hits := make([]MemoryHit, len(records))
 	for i, r := range records {
 		hits[i] = hitOf(candidateOf(r), 0, false)
+		hits[i].Gone = e.Gone
 	}
 	return hits, nil
 }
 
 // document returns a document's records in order, without statements.
 func (m *indexer) document(ctx context.Context, path string) ([]store.Record, error) {
-	records, err := m.allOf(ctx, path)
+	_, records, err := m.allOf(ctx, path)
 	return withoutStatements(records), err
 }
 
 // allOf also returns statements.
-func (m *indexer) allOf(ctx context.Context, path string) ([]store.Record, error) {
+func (m *indexer) allOf(ctx context.Context, path string) (entry, []store.Record, error) {
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {
-		return nil, ErrNotIndexed
+		return entry{}, nil, ErrNotIndexed
 	}
 	if err != nil {
-		return nil, err
+		return entry{}, nil, err
 	}
 	defer current.release()
-	if _, known := current.manifest.Documents[path]; !known {
-		return nil, ErrNotIndexed
+	e, known := current.manifest.Documents[path]
+	if !known {
+		return entry{}, nil, ErrNotIndexed
 	}
-	return current.keywords.Document(ctx, path)
+	records, err := current.keywords.Document(ctx, path)
+	return e, records, err
 }
 
 // eachDocument calls do for each document, ordered by path, without statements.

@@ -71,6 +71,9 @@ func forgetNamed(ctx context.Context, a *cli, text string, o forgetOptions) erro
 			if err != nil {
 				return err
 			}
+			if _, err := m.Chunks(ctx, o.remember); errors.Is(err, core.ErrNotIndexed) {
+				a.note("%s is not there, so nothing of it is found; what was kept of a log that its agent deleted went when it was forgotten", o.remember)
+			}
 			return a.printLine("found again: %s (%s)", o.remember, plain.Count(n, "thing"))
 		})
 	case o.source != "":
@@ -166,6 +169,7 @@ func forgetHit(ctx context.Context, a *cli, m *core.Manager, o forgetOptions) er
 // forgetIndexed asks, then hides chunks of a document; nil is all.
 func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, chunks []core.MemoryHit, yes bool) error {
 	var ids []string
+	gone := len(chunks) > 0 && chunks[0].Gone
 	for _, c := range chunks {
 		ids = append(ids, c.ID)
 		a.note("%s: %s", c.Source, c.Text)
@@ -175,9 +179,14 @@ func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, ch
 		if err != nil {
 			return notIndexed(err)
 		}
+		gone = len(all) > 0 && all[0].Gone
 		a.note("%s: all of it, %s", path, plain.Count(len(all), "chunk"))
 	}
-	if agreed, err := consent(ctx, a, "forget", "Hide this from search?", yes); err != nil {
+	question := "Hide this from search?"
+	if gone {
+		question = "Forget this for good? Its log is deleted."
+	}
+	if agreed, err := consent(ctx, a, "forget", question, yes); err != nil {
 		return err
 	} else if !agreed {
 		a.note("nothing was hidden")
@@ -187,11 +196,11 @@ func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, ch
 	if err != nil {
 		return notIndexed(err)
 	}
-	left, err := m.Chunks(ctx, path)
+	others, err := m.Chunks(ctx, path)
 	if err != nil && !errors.Is(err, core.ErrNotIndexed) {
 		return err
 	}
-	for _, l := range left {
+	for _, l := range others {
 		if slices.ContainsFunc(chunks, func(gone core.MemoryHit) bool { return overlaps(gone.Text, l.Text) || overlaps(l.Text, gone.Text) }) {
 			a.note("%s repeats a part of it: 'memcore forget --from-index --id %s' hides that, too", l.Source, l.ID)
 		}
@@ -199,7 +208,11 @@ func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, ch
 	if a.json {
 		return a.printJSON(map[string]any{"path": path, "chunks": n})
 	}
-	return a.printLine("hidden from search: %s of %s; the file is unchanged", plain.Count(n, "chunk"), path)
+	left := "the file is unchanged"
+	if gone {
+		left = "the log is deleted, so this cannot be taken back"
+	}
+	return a.printLine("hidden from search: %s of %s; %s", plain.Count(n, "chunk"), path, left)
 }
 
 // overlaps reports whether to begins with from's end, as a paragraph's chunks do.

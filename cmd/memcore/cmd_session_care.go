@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/core/when"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/kind"
@@ -128,7 +129,9 @@ func printSession(a *cli, k app.KeptSession, overview string, said []session.Mes
 	if k.Agent != "" {
 		row("agent", "%s", k.Agent)
 	}
-	if k.Log != "" {
+	if k.Log != "" && keptlog.Gone(k.Log) {
+		row("log", "%s, which is deleted: 'memcore recall' finds what it said", k.Log)
+	} else if k.Log != "" {
 		row("log", "%s", k.Log)
 	}
 	if !k.Began.IsZero() {
