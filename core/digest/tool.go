@@ -11,8 +11,8 @@ import (
 
 // editors are the tools that change a file, shells those that run a command.
 var (
-	editors = []string{"Edit", "MultiEdit", "Write", "NotebookEdit", "Create", "edit", "write", "edit_file", "write_file", "replace", "create_file", "str_replace_editor", "str_replace_based_edit_tool", "apply_patch"}
-	shells  = []string{"Bash", "bash", "shell", "Shell", "local_shell", "container.exec", "exec_command", "shell_command", "run_shell_command", "Execute", "terminal", "run_terminal_cmd"}
+	editors = []string{"Edit", "MultiEdit", "Write", "NotebookEdit", "Create", "edit", "write", "edit_file", "write_file", "replace", "create_file", "str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "write_to_file", "replace_in_file", "apply_diff", "insert_content", "editor", "edit_file_v2", "search_replace"}
+	shells  = []string{"Bash", "bash", "shell", "Shell", "local_shell", "container.exec", "exec_command", "shell_command", "run_shell_command", "Execute", "terminal", "run_terminal_cmd", "execute_command", "run_terminal_command_v2", "run_in_terminal", "developer__shell"}
 )
 
 var patched = lazy.Regexp(`(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$`)
@@ -41,11 +41,14 @@ func changed(use chunker.ToolUse) (files []string) {
 		FilePath      string `json:"file_path"`
 		Notebook      string `json:"notebook_path"`
 		Absolute      string `json:"absolute_path"`
+		Target        string `json:"target_file"`
+		Camel         string `json:"filePath"`
+		Relative      string `json:"relativeWorkspacePath"`
 	}
 	if json.Unmarshal([]byte(use.Input), &input) != nil || input.Command == "view" {
 		return nil
 	}
-	for _, file := range []string{input.FilePath, input.Notebook, input.Absolute, input.Path} {
+	for _, file := range []string{input.FilePath, input.Notebook, input.Absolute, input.Path, input.Target, input.Camel, input.Relative} {
 		if file = line(file); file != "" {
 			return []string{file}
 		}

@@ -16,6 +16,7 @@ import (
 // A record is a line or an element of a JSON array.
 type record struct {
 	line, endLine int
+	index         int    // in a JSON array
 	json          []byte // valid until the next record
 }
 
@@ -101,6 +102,7 @@ type mark struct {
 type conversation struct {
 	progress
 	file    string // the log; "" if it is not known
+	beside  beside
 	turns   []chunker.Turn
 	grown   []byte // text of the last turn if several records made it
 	key     string // of the last turn

@@ -1,9 +1,12 @@
 package source
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -16,17 +19,28 @@ import (
 // Formats keep nothing between records: the conversation does, so that reading can go on anywhere.
 type format struct {
 	name string // Document.Format of its logs
-	// sniff reports whether a record is of this format.
+	// owns, if set, reports whether a file's name is this format's: a file with such a name is of
+	// this format or of none. Under another name its beginning must have one of the marks.
+	owns  func(path string) bool
+	marks []string
+	// sniff reports whether a record is of this format. Markdown has only owns and marks.
 	sniff func(f fields) bool
 	// parse adds a record, or says why it cannot.
 	parse func(c *conversation, r record) (skipped string)
+	// read, if set, reads a log as a whole, instead of parse.
+	read func(ctx context.Context, c *conversation, file *os.File, size int64, path string) error
+	// beside, if set, reads what other files beside a log say of it.
+	beside func(path string) beside
 	// folders returns where the agent keeps logs of a project. SessionsOf is set for those that may
 	// hold others' logs.
 	folders func(known) []FolderOptions
 	// agent means that all logs are of agents at work.
 	agent bool
-	// homeless means that no record names the folder in which the session ran: that of the log says it.
+	// homeless means that no record names the folder in which the session ran: that of the log, or a
+	// file beside it, says it.
 	homeless bool
+	// export means that a log holds all conversations of a person: it is read only if it is named.
+	export bool
 }
 
 // formats are tried in order, the least specific last.
@@ -34,8 +48,33 @@ var formats = []format{
 	{name: "claude-code", sniff: sniffClaude, parse: parseClaude, folders: claudeFolders, agent: true},
 	{name: "codex", sniff: sniffCodex, parse: parseCodex, folders: codexFolders, agent: true},
 	{name: "gemini-cli", sniff: sniffGemini, parse: parseGemini, folders: geminiFolders, agent: true, homeless: true},
+	{name: "cline", owns: ownsClineTask, marks: clineMarks, sniff: sniffClineTask, parse: parseClineTask, beside: besideClineTask, folders: clineFolders, agent: true, homeless: true},
+	{name: "cline-session", sniff: sniffClineSession, parse: parseClineSession, beside: besideClineSession, folders: clineSessionFolders, agent: true, homeless: true},
+	{name: "specstory", owns: ownsSpecstory, marks: specstoryMarks, read: readSpecstory, folders: specstoryFolders},
+	{name: "aider", owns: ownsAider, marks: aiderMarks, read: readAider, folders: aiderFolders},
+	{name: "chatgpt", sniff: sniffChatGPT, read: readExport(parseChatGPT), export: true},
+	{name: "claude-ai", sniff: sniffClaudeAI, read: readExport(parseClaudeAI), export: true},
 	{name: "pi", sniff: sniffPi, parse: parsePi, folders: piFolders, agent: true},
 	{name: "openai", sniff: sniffOpenAI, parse: parseOpenAI},
+}
+
+// beside is what other files say of a log. Zero values are unknown.
+type beside struct {
+	session, cwd string
+	time         time.Time       // when the session began
+	times        []time.Time     // of messages, by their index in the log
+	said         map[string]bool // what the user said
+	subagent     bool            // the user did not ask for it
+}
+
+// timeOf returns the time of a message: its own, or that of the last one before it that is known.
+func (b beside) timeOf(index int) time.Time {
+	for i := min(index, len(b.times)-1); i >= 0; i-- {
+		if !b.times[i].IsZero() {
+			return b.times[i]
+		}
+	}
+	return time.Time{}
 }
 
 func formatNamed(name string) (format, bool) {

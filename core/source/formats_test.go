@@ -24,25 +24,21 @@ type golden struct {
 
 // The turns of each format equal its golden file.
 func TestFormats(t *testing.T) {
-	logs, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
-	require.NoError(t, err)
-	f := NewFolder(FolderOptions{Path: "testdata", Workspace: "testdata"})
-	docs := map[string]Document{}
-	for _, doc := range list(t, f).Documents {
-		docs[doc.Path] = doc
-	}
+	logs := samples(t)
 	for _, log := range logs {
 		name := filepath.Base(log)
 		t.Run(name, func(t *testing.T) {
-			doc, ok := docs[name]
-			if !ok {
+			f := NewFolder(FolderOptions{Path: log, Workspace: "testdata"})
+			docs := list(t, f).Documents
+			if len(docs) != 1 {
 				t.Fatalf("List does not recognise %s", name)
 			}
+			doc := docs[0]
 			content, err := f.Read(t.Context(), doc, Position{})
 			require.NoError(t, err)
 			got, err := json.MarshalIndent(golden{doc.Format, content.Turns, content.Skipped}, "", "  ")
 			require.NoError(t, err)
-			file := filepath.Join("testdata", "golden", name+".txt")
+			file := filepath.Join("testdata", "golden", strings.TrimPrefix(name, ".")+".txt")
 			if *update {
 				require.NoError(t, os.WriteFile(file, append(got, '\n'), 0o644))
 			}
@@ -51,19 +47,35 @@ func TestFormats(t *testing.T) {
 			if string(got)+"\n" != string(want) {
 				t.Errorf("turns of %s =\n%s\nwant those of %s; run the test with -update if they are right", name, got, file)
 			}
-			checkLines(t, log, content)
+			checkLines(t, log, doc.Format, content)
 		})
 	}
 }
 
-// checkLines checks the line ranges of turns.
-func checkLines(t *testing.T, path string, content Content) {
+// samples are the logs in testdata.
+func samples(t testing.TB) (all []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.json*", ".*.md", ".specstory/history/*"} {
+		found, err := filepath.Glob(filepath.Join("testdata", pattern))
+		require.NoError(t, err)
+		require.NotEmpty(t, found, pattern)
+		all = append(all, found...)
+	}
+	return all
+}
+
+// checkLines checks the line ranges of turns. In a document on one line, and in logs that are read as
+// a whole, they number the messages.
+func checkLines(t *testing.T, path, format string, content Content) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	lines := strings.Count(string(text), "\n")
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		lines++
+	}
+	if f, _ := formatNamed(format); f.read != nil || isJSON(path) && !strings.Contains(strings.TrimSpace(string(text)), "\n") {
+		lines = len(text)
 	}
 	before := content.From
 	for i, turn := range content.Turns {

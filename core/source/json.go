@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,14 +18,18 @@ const (
 	brokenPart = "a part of the document is not JSON"
 )
 
-// readJSONLog reads an array, or an object's "messages".
-func readJSONLog(ctx context.Context, file *os.File, f format, session string) (Content, error) {
+// readJSONLog reads an array, or an object's "messages". path is that of the file.
+func readJSONLog(ctx context.Context, file *os.File, path string, f format, session string) (Content, error) {
 	text, err := readDocument(ctx, file)
 	if err != nil {
 		return Content{}, err
 	}
 	c := &conversation{progress: progress{session: session}}
-	d := jsonLog{ctx: ctx, text: text, line: 1}
+	if f.beside != nil {
+		c.beside = f.beside(path)
+		c.session, c.time = cmp.Or(c.beside.session, session), c.beside.time
+	}
+	d := jsonLog{ctx: ctx, text: text, line: 1, flat: !bytes.ContainsRune(bytes.TrimSpace(text), '\n')}
 	if nul := bytes.IndexByte(text, 0); nul >= 0 { // a file system leaves them after a crash
 		c.skip(1+bytes.Count(text[:nul], []byte{'\n'}), hasNUL)
 		d.text = bytes.ReplaceAll(text, []byte{0}, []byte{' '})
@@ -58,14 +63,16 @@ func readDocument(ctx context.Context, file *os.File) ([]byte, error) {
 	}
 }
 
-// A jsonLog walks a document and counts its lines. What is broken costs only itself: reading goes on
-// at the next message.
+// A jsonLog walks a document and counts its lines. Of a document on a single line it counts the
+// messages instead, because a line is what names a turn. What is broken costs only itself: reading
+// goes on at the next message.
 type jsonLog struct {
 	ctx     context.Context
 	text    []byte
 	at      int // bytes that are read
 	counted int // bytes whose lines are counted
 	line    int // of the byte at counted
+	flat    bool
 }
 
 func (d *jsonLog) read(c *conversation, f format) {
@@ -157,7 +164,7 @@ func (d *jsonLog) value() (raw json.RawMessage, ok bool) {
 
 // array reads the messages, up to its end.
 func (d *jsonLog) array(c *conversation, f format) {
-	for d.ctx.Err() == nil {
+	for i := 0; d.ctx.Err() == nil; i++ {
 		switch d.next(" \t\r\n,") {
 		case ']':
 			d.at++
@@ -166,13 +173,19 @@ func (d *jsonLog) array(c *conversation, f format) {
 			c.skip(d.lineAt(d.at), cutOff)
 			return
 		}
-		begin := d.at
+		r := record{line: i + 1, endLine: i + 1, index: i}
+		if !d.flat {
+			r.line = d.lineAt(d.at)
+		}
 		value, ok := d.value()
 		if ok {
-			c.take(f, record{line: d.lineAt(begin), endLine: d.lineAt(d.at - 1), json: value}, 0)
+			if r.json = value; !d.flat {
+				r.endLine = d.lineAt(d.at - 1)
+			}
+			c.take(f, r, 0)
 			continue
 		}
-		c.skip(d.lineAt(begin), brokenPart)
+		c.skip(r.line, brokenPart)
 		if !d.findMessage(f, &c.tries) {
 			d.at = len(d.text)
 			return

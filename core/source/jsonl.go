@@ -44,8 +44,15 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	if !ok {
 		return Content{}, fmt.Errorf("unknown format %q", doc.Format)
 	}
+	if f.read != nil {
+		c := &conversation{progress: progress{session: sessionOf(doc)}}
+		if err := f.read(ctx, c, file, size, doc.File); err != nil {
+			return Content{}, err
+		}
+		return Content{Turns: c.finished(), Agent: f.agent, From: 1, Skipped: c.skipped, SkippedAt: c.skippedAt}, nil
+	}
 	if isJSON(doc.File) {
-		return readJSONLog(ctx, file, f, sessionOf(doc))
+		return readJSONLog(ctx, file, doc.File, f, sessionOf(doc))
 	}
 	log := logFile{File: file, size: size, packed: isPacked(doc.File)}
 	if !log.fits(from) {
@@ -72,6 +79,12 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 func (c *conversation) readFrom(ctx context.Context, log logFile, f format, doc Document, from Position) error {
 	if c.session == "" {
 		c.session = sessionOf(doc)
+	}
+	if f.beside != nil {
+		c.beside = f.beside(doc.File)
+		if from.Offset == 0 {
+			c.session, c.time = cmp.Or(c.beside.session, c.session), c.beside.time
+		}
 	}
 	c.start = mark{offset: from.Offset, line: from.Line, progress: c.progress}
 	return c.readLines(ctx, log, f)

@@ -295,7 +295,7 @@ func TestJSONDocuments(t *testing.T) {
 		skipped   map[string]int
 	}{
 		{"empty", "", nil, nil},
-		{"an array on one line", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`, []string{"1-1: a", "1-1: b"}, nil},
+		{"an array on one line", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`, []string{"1-1: a", "2-2: b"}, nil},
 		{"an object, pretty", "\ufeff{\r\n \"messages\" :\r\n [\r\n  {\"role\":\"user\",\r\n   \"content\":\"a\"\r\n  }\r\n  ,\r\n  {\"role\":\"user\",\"content\":\"b\"}]}", []string{"4-6: a", "8-8: b"}, nil},
 		{"cut off in the third message", "[{\"role\":\"user\",\"content\":\"a\"},\n{\"role\":\"user\",\"content\":\"b\"},\n{\"role\":\"us", []string{"1-1: a", "2-2: b"},
 			map[string]int{brokenPart: 1}},
@@ -303,7 +303,7 @@ func TestJSONDocuments(t *testing.T) {
 			[]string{"1-1: a", "3-3: b", "4-4: c"}, map[string]int{brokenPart: 2}},
 		{"broken before the messages", `{"id": x, "messages": [{"role":"user","content":"a"}]}`, []string{"1-1: a"}, map[string]int{brokenPart: 1}},
 		{"NUL bytes", "[\x00\x00{\"role\":\"user\",\"content\":\"a\"}]", []string{"1-1: a"}, map[string]int{hasNUL: 1}},
-		{"messages that are none", "{\"messages\":{\"role\":\"user\"},\"messages\":[7,null,{\"role\":\"user\",\"content\":\"a\"},[]]}", []string{"1-1: a"},
+		{"messages that are none", "{\"messages\":{\"role\":\"user\"},\"messages\":[7,null,{\"role\":\"user\",\"content\":\"a\"},[]]}", []string{"3-3: a"},
 			map[string]int{"fields of an unexpected type": 2, "no role": 1}},
 		{"a number", "7", nil, nil},
 	} {

@@ -22,6 +22,7 @@ type skimmer struct {
 	lines bool // each value is on a line of its own
 	read  int64
 	ended bool // no value follows
+	whole bool // the last value was complete
 
 	// enough, if set, reports whether the fields that are known suffice. It is asked behind each
 	// member of the value.
@@ -31,7 +32,7 @@ type skimmer struct {
 	newline bool // the line of the value has ended
 }
 
-// fieldsOf returns the fields of a value.
+// fieldsOf returns the fields of a value that may be truncated.
 func fieldsOf(value []byte) fields {
 	s := skimmer{in: bufio.NewReader(bytes.NewReader(value))}
 	return s.record()
@@ -40,7 +41,7 @@ func fieldsOf(value []byte) fields {
 // record returns the fields of the next value, which may be truncated or broken.
 func (s *skimmer) record() fields {
 	s.fields, s.newline = fields{}, false
-	s.value("", 0)
+	s.whole = s.value("", 0)
 	for s.lines && !s.newline && !s.ended { // what is left of the line
 		s.skipTo("\n")
 		s.next()

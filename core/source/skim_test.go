@@ -77,7 +77,7 @@ func TestWorkingDirectoryBehindALongText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := io.MultiReader(strings.NewReader(record[0]), io.LimitReader(letters{}, size), strings.NewReader(record[1]))
 			require.Less(t, allocated(func() {
-				require.Equal(t, sniffed{format: "claude-code", cwd: "/w/app"}, sniff(t.Context(), bufio.NewReaderSize(log, headBytes), false, true))
+				require.Equal(t, sniffed{format: "claude-code", cwd: "/w/app"}, sniff(t.Context(), bufio.NewReaderSize(log, headBytes), "log.jsonl", true))
 			}), uint64(4<<20))
 		})
 	}
@@ -106,10 +106,10 @@ func (letters) Read(p []byte) (int, error) {
 func TestLogWithoutWorkingDirectoryIsNotReadToItsEnd(t *testing.T) {
 	line := `{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user","content":"hi"}}` + "\n"
 	log := strings.NewReader(strings.Repeat(line, 1<<16))
-	require.Equal(t, sniffed{format: "claude-code"}, sniff(t.Context(), bufio.NewReaderSize(log, headBytes), false, true))
+	require.Equal(t, sniffed{format: "claude-code"}, sniff(t.Context(), bufio.NewReaderSize(log, headBytes), "log.jsonl", true))
 	require.Greater(t, log.Len(), 3<<20)
 	for _, records := range []int{sniffRecords - 1, 3 * sniffRecords} {
-		found := sniff(t.Context(), bufio.NewReaderSize(strings.NewReader(strings.Repeat(line, records)+claudeLog("/w")), headBytes), false, true)
+		found := sniff(t.Context(), bufio.NewReaderSize(strings.NewReader(strings.Repeat(line, records)+claudeLog("/w")), headBytes), "log.jsonl", true)
 		require.Equal(t, "/w", found.cwd, records)
 	}
 }

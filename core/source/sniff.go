@@ -34,20 +34,24 @@ func (f *Folder) examine(ctx context.Context, path string, info fs.FileInfo) fil
 	if info.Size() == 0 {
 		return facts
 	}
+	document := !isLines(path)
 	file, _, err := safefile.OpenPath(path)
 	if err != nil {
 		facts.reason = "cannot be read: " + cause(err)
 		return facts
 	}
 	defer file.Close()
-	document := isJSON(path)
-	facts.sniffed, err = sniffLog(ctx, file, path, f.options.SessionsOf != nil)
+	facts.sniffed, err = sniffLog(ctx, file, info.Size(), path, f.options.SessionsOf != nil)
+	found, _ := formatNamed(facts.format)
+	if found.beside != nil && f.options.SessionsOf != nil {
+		facts.cwd = cmp.Or(found.beside(path).cwd, facts.cwd)
+	}
 	switch {
 	case err != nil:
 		facts.reason = "cannot be read: " + cause(err)
 	case facts.format == "" && !document: // other JSON documents are no logs
 		facts.reason = unknownFormat
-	case facts.format != "" && document && info.Size() > f.maxJSONLog:
+	case facts.format != "" && !found.export && (document || found.read != nil) && info.Size() > f.maxJSONLog:
 		facts.reason, facts.tooLarge = tooLarge(info.Size(), f.maxJSONLog), true
 	}
 	return facts
@@ -55,18 +59,24 @@ func (f *Folder) examine(ctx context.Context, path string, info fs.FileInfo) fil
 
 // sniffLog sniffs an open file from its beginning. It leaves out NUL bytes, as a crash of a file
 // system leaves them, and unpacks a log that is packed.
-func sniffLog(ctx context.Context, file *os.File, path string, wantCwd bool) (log sniffed, err error) {
-	text, err := logFile{File: file, packed: isPacked(path)}.from(ctx, 0)
+func sniffLog(ctx context.Context, file *os.File, size int64, path string, wantCwd bool) (log sniffed, err error) {
+	var text io.ReadCloser
+	if isArchive(path) {
+		var head []byte
+		head, err = archiveHead(file, size)
+		text = io.NopCloser(bytes.NewReader(head))
+	} else {
+		text, err = logFile{File: file, packed: isPacked(path)}.from(ctx, 0)
+	}
 	if err != nil {
 		return sniffed{}, err
 	}
 	defer text.Close()
-	document := isJSON(path)
-	in := bufio.NewReaderSize(withoutNULs{limited(text, document, wantCwd)}, headBytes)
+	in := bufio.NewReaderSize(withoutNULs{limited(text, !isLines(path), wantCwd)}, headBytes)
 	if _, err := in.Peek(1); err != nil && err != io.EOF {
 		return sniffed{}, err
 	}
-	return sniff(ctx, in, document, wantCwd), nil
+	return sniff(ctx, in, path, wantCwd), nil
 }
 
 // withoutNULs leaves out the NUL bytes of a text.
@@ -88,25 +98,40 @@ type sniffed struct {
 }
 
 // sniff returns a log's format and, if wanted, where it began.
-func sniff(ctx context.Context, in *bufio.Reader, document, wantCwd bool) (log sniffed) {
+func sniff(ctx context.Context, in *bufio.Reader, path string, wantCwd bool) (log sniffed) {
 	if head, _ := in.Peek(len(byteOrderMark)); bytes.Equal(head, byteOrderMark) {
 		_, _ = in.Discard(len(byteOrderMark))
 	}
-	if document {
-		return sniffDocument(in, wantCwd)
+	head, _ := in.Peek(headBytes)
+	candidates := candidatesFor(path, head)
+	if isMarkdown(path) {
+		if i := slices.IndexFunc(candidates, func(f format) bool { return f.sniff == nil && f.marked(head) }); i >= 0 {
+			log.format = candidates[i].name
+		}
+		return log
+	}
+	if !isLines(path) {
+		return sniffDocument(in, candidates, wantCwd)
 	}
 	s := skimmer{in: in, lines: true}
+	partial := ""
 	for records := 0; !s.ended && ctx.Err() == nil; records++ {
 		if log.format == "" && s.read >= headBytes || records >= sniffRecords && s.read >= sniffBytes {
 			break
 		}
 		f := s.record()
-		if log.format == "" {
-			log.format = recognise(f)
+		if log.format == "" && s.whole {
+			log.format = recognise(f, candidates)
+		}
+		if partial == "" { // half a record of one format may look like one of another
+			partial = recognise(f, candidates)
 		}
 		if log.take(f); log.isComplete(wantCwd) {
 			break
 		}
+	}
+	if log.format == "" || log.format == formats[len(formats)-1].name { // the least specific
+		log.format = cmp.Or(partial, log.format)
 	}
 	return log
 }
@@ -123,18 +148,23 @@ func (log *sniffed) isComplete(wantCwd bool) bool {
 	return log.format != "" && (log.cwd != "" || !wantCwd || !namesFolder(log.format))
 }
 
+// documentMarks are keys of which a document that is a log has one.
+var documentMarks = []string{`"messages"`, `"role"`, `"mapping"`, `"chat_messages"`, `"requests"`, `"session_id"`}
+
 // sniffDocument is quick, since JSON documents are rarely logs.
-func sniffDocument(in *bufio.Reader, wantCwd bool) (log sniffed) {
+func sniffDocument(in *bufio.Reader, candidates []format, wantCwd bool) (log sniffed) {
 	head, _ := in.Peek(headBytes)
-	head = bytes.Clone(head) // the buffer goes on
-	if !bytes.Contains(head, []byte(`"messages"`)) && !bytes.Contains(head, []byte(`"role"`)) {
+	head = bytes.Clone(head)        // the buffer goes on
+	isOwned := len(candidates) == 1 // by the file's name
+	var start shortener
+	if start.add(head); !isOwned && !start.inString && !slices.ContainsFunc(documentMarks, func(mark string) bool { return bytes.Contains(head, []byte(mark)) }) {
 		return sniffed{}
 	}
 	s := skimmer{in: in, enough: func(f fields) bool {
-		if !f.holdMessages() {
+		if !f.holdMessages() && f["requests"] != "[" {
 			return false
 		}
-		log.format = recognise(f)
+		log.format = recognise(f, candidates)
 		log.take(f)
 		return log.isComplete(wantCwd)
 	}}
@@ -142,11 +172,11 @@ func sniffDocument(in *bufio.Reader, wantCwd bool) (log sniffed) {
 	if !f.mayHoldMessages() {
 		return sniffed{}
 	}
-	if log.format = ""; f.holdMessages() {
-		log.format = recognise(f)
+	if log.format = ""; f.holdMessages() || f["requests"] == "[" {
+		log.format = recognise(f, candidates)
 	}
 	if log.format == "" {
-		log.format = recogniseLater(head)
+		log.format = recogniseLater(head, candidates)
 	}
 	log.take(f)
 	return log
@@ -170,7 +200,7 @@ func namesFolder(format string) bool {
 }
 
 // recogniseLater finds the format by the first message that shows it, if those before it are broken.
-func recogniseLater(head []byte) string {
+func recogniseLater(head []byte, candidates []format) string {
 	at := 0
 	if first(head) == '{' {
 		at = bytes.Index(head, []byte(`"messages"`))
@@ -179,13 +209,14 @@ func recogniseLater(head []byte) string {
 	if at < 0 || begin < 0 {
 		return ""
 	}
-	d, tries := jsonLog{text: head, at: at + begin + 1}, tries{}
+	d, tries := jsonLog{text: head, at: max(at, 0) + begin + 1}, tries{}
+	before := slices.Clip(head[:d.at]) // what the document says first of itself
 	for range maxSniffed {
-		if c := d.next(" \t\r\n,"); c == 0 || c == ']' {
+		if d.next(" \t\r\n,]}") == 0 { // brackets may be those of what is broken
 			return ""
 		}
 		if value, n := tries.object(head[d.at:]); n > 0 {
-			if name := recognise(fieldsOf(slices.Concat([]byte(`{"messages":[`), value))); name != "" {
+			if name := recognise(fieldsOf(append(before, value...)), candidates); name != "" {
 				return name
 			}
 			d.at += n
@@ -203,13 +234,44 @@ func recogniseLater(head []byte) string {
 // maxSniffed bounds the values that are looked at for a message.
 const maxSniffed = 1000
 
-func recognise(f fields) string {
-	for _, format := range formats {
+// candidatesFor returns the formats that a file may have, by its name and marks.
+func candidatesFor(path string, head []byte) []format {
+	owns := func(f format) bool { return f.owns != nil && f.owns(path) }
+	if i := slices.IndexFunc(formats, owns); i >= 0 {
+		return formats[i : i+1]
+	}
+	return slices.DeleteFunc(slices.Clone(formats), func(f format) bool {
+		return f.owns != nil && (f.sniff == nil || !f.marked(head))
+	})
+}
+
+// marked reports whether a log begins as one of the format does.
+func (f format) marked(head []byte) bool {
+	return slices.ContainsFunc(f.marks, func(mark string) bool { return bytes.Contains(head, []byte(mark)) })
+}
+
+func recognise(f fields, candidates []format) string {
+	for _, format := range candidates {
 		if format.sniff(f) {
 			return format.name
 		}
 	}
 	return ""
+}
+
+// readHead returns the beginning of a file.
+func readHead(path string) ([]byte, error) {
+	file, _, err := safefile.OpenPath(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(file, head)
+	if err == io.ErrUnexpectedEOF || err == io.EOF {
+		err = nil
+	}
+	return bytes.TrimPrefix(head[:n], byteOrderMark), err
 }
 
 // fields are the first levels of a record; other values than strings and numbers are "{", "[" or
@@ -232,12 +294,12 @@ func (f fields) holdMessages() bool {
 
 // mayHoldMessages reports whether a document has a list, whose first element may be broken.
 func (f fields) mayHoldMessages() bool {
-	return f[""] == "[" || f["messages"] == "["
+	return f[""] == "[" || f["messages"] == "[" || f["requests"] == "["
 }
 
 // cwd returns the working directory that a record names, or "".
 func (f fields) cwd() string {
-	for _, name := range []string{"cwd", "payload.cwd"} {
+	for _, name := range []string{"cwd", "payload.cwd", "data.context.cwd"} {
 		if cwd := f[name]; cwd != "" {
 			return cwd
 		}

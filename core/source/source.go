@@ -4,7 +4,8 @@
 // secret (DenyReason). An unreadable document is reported and does not affect the others.
 //
 // folder.go and walk.go find documents, sniff.go recognises logs, jsonl.go and json.go read them.
-// Each format of a log has a file format_NAME.go; formats.go is their table.
+// Each format of a log has a file format_NAME.go; formats.go is their table. database.go reads
+// sessions that agents keep in databases.
 package source
 
 import (

@@ -43,13 +43,15 @@ func openLog(path string) (file *os.File, info fs.FileInfo, f format, err error)
 	if err != nil {
 		return nil, nil, format{}, err
 	}
-	log, err := sniffLog(context.Background(), file, real, false)
+	log, err := sniffLog(context.Background(), file, info.Size(), real, false)
 	if err != nil {
 		return nil, nil, format{}, errors.Join(err, file.Close())
 	}
 	f, ok := formatNamed(log.format)
 	if !ok {
 		err = fmt.Errorf("it has %s", unknownFormat)
+	} else if f.parse == nil {
+		err = fmt.Errorf("a log of %s has no records of its own", f.name)
 	} else {
 		_, err = file.Seek(0, io.SeekStart)
 	}
@@ -58,6 +60,9 @@ func openLog(path string) (file *os.File, info fs.FileInfo, f format, err error)
 	}
 	return file, info, f, nil
 }
+
+// isLines reports whether each line of a log is a record.
+func isLines(path string) bool { return !isJSON(path) && !isArchive(path) && !isMarkdown(path) }
 
 func isJSON(path string) bool { return strings.EqualFold(filepath.Ext(path), ".json") }
 
@@ -99,7 +104,7 @@ func transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, e
 		if info.Size() > most {
 			return nil, fmt.Errorf("it has %d bytes, more than %d", info.Size(), most)
 		}
-		content, err := readJSONLog(ctx, file, f, session)
+		content, err := readJSONLog(ctx, file, real, f, session)
 		return content.Turns, err
 	}
 	c := &conversation{file: real, progress: progress{session: session}}

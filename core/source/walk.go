@@ -198,7 +198,7 @@ func (w *walker) link(rel, name string) {
 func (w *walker) rootFile() {
 	path := w.root.path
 	w.found.Folders = append(w.found.Folders, filepath.Dir(path))
-	if isLog(path) {
+	if isLog(path) || isArchive(path) || isMarkdownLog(path) {
 		before := len(w.found.Documents) + len(w.found.Skipped)
 		w.file(path, func() (fs.FileInfo, error) { return w.root.info, nil })
 		if len(w.found.Documents)+len(w.found.Skipped) == before {
@@ -220,7 +220,7 @@ func (w *walker) file(path string, stat func() (fs.FileInfo, error)) {
 		w.skipUnreadable(path, "cannot be read: ", err)
 		return
 	}
-	if isLog(path) {
+	if isLog(path) || isArchive(path) || isMarkdownLog(path) {
 		w.log(path, info)
 		return
 	}
@@ -249,11 +249,16 @@ func (w *walker) log(path string, info fs.FileInfo) {
 		}
 		w.facts[path] = facts
 	}
+	found, _ := formatNamed(facts.format)
 	switch {
+	case found.export && w.root.info.IsDir():
+		w.skip(path, "it holds all of a person's conversations; name the file to read it")
 	case facts.cwd != "" && !w.ranHere(facts.cwd):
 		if top := w.top(path); w.strange != nil && w.strange[top] == "" {
 			w.strange[top] = facts.cwd
 		}
+	case facts.format == "" && isMarkdownLog(path): // Markdown of a person
+		w.markdown(path, info)
 	case facts.tooLarge:
 		w.skipLarge(path, facts.reason)
 	case facts.reason != "":

@@ -1,0 +1,28 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The chats in a project are found with the agents' logs. A person's Markdown beside them stays that.
+func TestKnownMarkdown(t *testing.T) {
+	shop := tree(t, map[string]string{"README.md": "# Shop", ".specstory/history/own.md": "# My notes"})
+	log, err := os.ReadFile(filepath.Join("testdata", ".specstory", "history", "2026-01-16_16-48-38Z-rates.md"))
+	require.NoError(t, err)
+	write(t, filepath.Join(shop, ".specstory", "history", "a.md"), string(log))
+	write(t, filepath.Join(shop, ".aider.chat.history.md"), "# aider chat started at 2026-03-01 09:00:00\n\n#### hi  \n\nHello.\n")
+	got := map[string]string{}
+	for _, s := range knownOf(shop, tree(t, nil)) {
+		for _, doc := range listOf(t, s).Documents {
+			got[doc.Path] = doc.Format
+			content, err := s.Read(t.Context(), doc, Position{})
+			require.NoError(t, err)
+			require.False(t, content.Agent, "a clone may bring it along")
+		}
+	}
+	require.Equal(t, map[string]string{".aider.chat.history.md": "aider", ".specstory/history/a.md": "specstory", ".specstory/history/own.md": "markdown"}, got)
+}
