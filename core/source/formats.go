@@ -54,6 +54,7 @@ var formats = []format{
 	{name: "aider", owns: ownsAider, marks: aiderMarks, read: readAider, folders: aiderFolders},
 	{name: "chatgpt", sniff: sniffChatGPT, read: readExport(parseChatGPT), export: true},
 	{name: "claude-ai", sniff: sniffClaudeAI, read: readExport(parseClaudeAI), export: true},
+	{name: "opencode", sniff: sniffOpencode, parse: parseOpencode, agent: true},
 	{name: "pi", sniff: sniffPi, parse: parsePi, folders: piFolders, agent: true},
 	{name: "openai", sniff: sniffOpenAI, parse: parseOpenAI},
 }
@@ -134,7 +135,7 @@ func Known(project Project, o KnownOptions) []Source {
 			}
 		}
 	}
-	return all
+	return append(all, databases(project, o)...)
 }
 
 // A belonging says whose a folder in an agent's folder may be, by its name.
