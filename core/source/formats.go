@@ -50,6 +50,8 @@ var formats = []format{
 	{name: "gemini-cli", sniff: sniffGemini, parse: parseGemini, folders: geminiFolders, agent: true, homeless: true},
 	{name: "cline", owns: ownsClineTask, marks: clineMarks, sniff: sniffClineTask, parse: parseClineTask, beside: besideClineTask, folders: clineFolders, agent: true, homeless: true},
 	{name: "cline-session", sniff: sniffClineSession, parse: parseClineSession, beside: besideClineSession, folders: clineSessionFolders, agent: true, homeless: true},
+	{name: "copilot-cli", sniff: sniffCopilot, parse: parseCopilot, beside: besideCopilot, folders: copilotFolders, agent: true},
+	{name: "copilot-chat", sniff: sniffCopilotChat, read: readCopilotChat, folders: copilotChatFolders, agent: true, homeless: true},
 	{name: "specstory", owns: ownsSpecstory, marks: specstoryMarks, read: readSpecstory, folders: specstoryFolders},
 	{name: "aider", owns: ownsAider, marks: aiderMarks, read: readAider, folders: aiderFolders},
 	{name: "chatgpt", sniff: sniffChatGPT, read: readExport(parseChatGPT), export: true},

@@ -51,6 +51,7 @@ var logFixtures = map[string]string{
 	"openai.jsonl": "openai", "claude-code.jsonl": "claude-code", "gemini-cli.jsonl": "gemini-cli",
 	"codex.jsonl": "codex", "codex-2025.jsonl": "codex", "pi.jsonl": "pi",
 	"claude-code-2026.jsonl": "claude-code", "codex-2026.jsonl": "codex", "gemini-cli-2026.jsonl": "gemini-cli",
+	"copilot-cli.jsonl": "copilot-cli",
 }
 
 // A growing log gives the same turns as a whole one.
