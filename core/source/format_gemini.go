@@ -133,8 +133,7 @@ func parseGemini(c *conversation, r record) string {
 		}
 		out.role = "user"
 		if out.text = geminiText(in.DisplayContent); out.text == "" {
-			out.text, _, _ = strings.Cut(geminiText(in.Content), geminiFiles)
-			out.text = strings.TrimSpace(out.text)
+			out.text = geminiSaid(in.Content)
 		}
 		if strings.HasPrefix(out.text, "This is the Gemini CLI. We are setting up the context") {
 			return ""
@@ -154,6 +153,12 @@ func parseGemini(c *conversation, r record) string {
 	}
 	c.add(r, out)
 	return ""
+}
+
+// geminiSaid returns a user's text without the files that they named.
+func geminiSaid(raw json.RawMessage) string {
+	said, _, _ := strings.Cut(geminiText(raw), geminiFiles)
+	return strings.TrimSpace(said)
 }
 
 // geminiFiles begins the texts of files that a user named after "@".

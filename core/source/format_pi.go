@@ -12,7 +12,9 @@ import (
 
 // The pi coding agent keeps its sessions in ~/.pi/agent/sessions/--<cwd>--/*.jsonl. Other agents
 // write the same entries to ~/.ai/sessions/--<cwd>--/<session>/messages.jsonl. Where that is memcore's
-// own folder of the workspace's sessions, it is a source of its own (FolderOptions.Sessions).
+// own folder of the workspace's sessions, it is a source of its own (FolderOptions.Sessions). OpenClaw and
+// omp (Oh My Pi) are built on pi, and write the same to ~/.openclaw/agents/*/sessions and
+// ~/.omp/agent/sessions.
 //
 // This follows github.com/badlogic/pi-mono (packages/coding-agent/docs/session.md and
 // src/core/session-manager.ts) and github.com/tiancaiamao/ai (pkg/session/entries.go,
@@ -27,6 +29,9 @@ func piFolders(k known) []FolderOptions {
 	}
 	if k.home == "" {
 		return all
+	}
+	for _, relative := range []string{".omp/agent/sessions", ".openclaw/agents"} {
+		all = append(all, FolderOptions{Path: filepath.Join(k.home, filepath.FromSlash(relative)), SessionsOf: k.project, Exclude: []string{"*", "!*/", "!*.jsonl"}})
 	}
 	// Also memcore keeps sessions in this one, whose records name no folder.
 	return append(all, FolderOptions{Path: filepath.Join(k.home, ".ai", "sessions"), SessionsOf: k.project, Exclude: []string{"*.md"}, groups: piNotOurs, shared: true})

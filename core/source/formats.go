@@ -45,6 +45,8 @@ type format struct {
 
 // formats are tried in order, the least specific last.
 var formats = []format{
+	{name: "qwen-code", sniff: sniffQwen, parse: parseQwen, folders: qwenFolders, agent: true},
+	{name: "claude-stream", sniff: sniffClaudeStream, parse: parseClaudeStream, agent: true},
 	{name: "claude-code", sniff: sniffClaude, parse: parseClaude, folders: claudeFolders, agent: true},
 	{name: "codex", sniff: sniffCodex, parse: parseCodex, folders: codexFolders, agent: true},
 	{name: "gemini-cli", sniff: sniffGemini, parse: parseGemini, folders: geminiFolders, agent: true, homeless: true},
@@ -57,6 +59,9 @@ var formats = []format{
 	{name: "chatgpt", sniff: sniffChatGPT, read: readExport(parseChatGPT), export: true},
 	{name: "claude-ai", sniff: sniffClaudeAI, read: readExport(parseClaudeAI), export: true},
 	{name: "opencode", sniff: sniffOpencode, parse: parseOpencode, agent: true},
+	{name: "kimi-cli", sniff: sniffKimi, parse: parseKimi, beside: besideKimi, folders: kimiFolders, agent: true, homeless: true},
+	{name: "droid", sniff: sniffDroid, parse: parseDroid, beside: besideDroid, folders: droidFolders, agent: true},
+	{name: "mcp-memory", sniff: sniffMCPMemory, parse: parseMCPMemory},
 	{name: "pi", sniff: sniffPi, parse: parsePi, folders: piFolders, agent: true},
 	{name: "openai", sniff: sniffOpenAI, parse: parseOpenAI},
 }
