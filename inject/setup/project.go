@@ -54,14 +54,15 @@ func Look(ctx context.Context, project string, files, logs []source.Source) (Fol
 			f.Longest, longest = d.Path, d.Size
 		}
 	}
-	if len(files) > 0 {
-		f.Hidden = hiddenMarkdown(ctx, project, folders, listed)
-	}
 	sessions, _ := list(ctx, logs)
 	for _, d := range sessions {
 		if d.Kind == source.KindConversation {
 			f.Logs[d.Format]++
+			listed[d.Path] = true // a chat that is Markdown is left out with the logs, if at all
 		}
+	}
+	if len(files) > 0 {
+		f.Hidden = hiddenMarkdown(ctx, project, folders, listed)
 	}
 	return f, ctx.Err()
 }
