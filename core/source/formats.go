@@ -58,6 +58,7 @@ var formats = []format{
 	{name: "aider", owns: ownsAider, marks: aiderMarks, read: readAider, folders: aiderFolders},
 	{name: "chatgpt", sniff: sniffChatGPT, read: readExport(parseChatGPT), export: true},
 	{name: "claude-ai", sniff: sniffClaudeAI, read: readExport(parseClaudeAI), export: true},
+	{name: "cursor-transcript", sniff: sniffCursorTranscript, parse: parseCursorTranscript, agent: true, homeless: true},
 	{name: "opencode", sniff: sniffOpencode, parse: parseOpencode, agent: true},
 	{name: "kimi-cli", sniff: sniffKimi, parse: parseKimi, beside: besideKimi, folders: kimiFolders, agent: true, homeless: true},
 	{name: "droid", sniff: sniffDroid, parse: parseDroid, beside: besideDroid, folders: droidFolders, agent: true},
