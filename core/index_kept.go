@@ -205,7 +205,8 @@ func (c *changes) scanKept(ctx context.Context, o Options, indexed *manifest, pr
 		case isLog && names[name] && (unreadable[path] || keptlog.Gone(known.File)):
 			if known.Unsure {
 				c.read = append(c.read, located{Document: known.document(path), from: logs})
-			} else if !known.Gone {
+			}
+			if !known.Gone {
 				c.gone = append(c.gone, path)
 			}
 		default:
