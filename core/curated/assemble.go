@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // key is equal for equal memory.
@@ -44,6 +46,9 @@ func (r *reader) assemble(found []candidate, limits Limits, already map[string]b
 	all := inOrder(found)
 	x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}, unfollowed: map[string]bool{}}
 	maps.Copy(x.given, already)
+	for _, file := range r.o.Has {
+		x.given[paths.Resolve(file)] = true
+	}
 	for i := range all {
 		c := &all[i]
 		if c.parsed == nil {

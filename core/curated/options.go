@@ -35,6 +35,8 @@ type Options struct {
 	Mounts []Mount
 	// Loaded are manifests (GeminiManifest) whose files the agent loads itself.
 	Loaded []string
+	// Has are absolute paths of files that the agent has already: no other file imports them.
+	Has []string
 	// NoParents leaves out the folders above Dir.
 	NoParents bool
 	// Children reads memory of folders down to five levels below Dir at the start. Otherwise it is

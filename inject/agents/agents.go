@@ -4,8 +4,6 @@
 // docs/integrations says where each row was measured.
 package agents
 
-import "slices"
-
 // Names of agents, as in "memcore hook NAME".
 const (
 	ClaudeCode = "claude-code"
@@ -37,6 +35,8 @@ type Agent struct {
 	OwnFiles []string
 	// ReadsSubfolders: the agent also loads OwnFiles of subfolders.
 	ReadsSubfolders bool
+	// FollowsImports: the agent also loads what a line "@PATH" in OwnFiles names.
+	FollowsImports bool
 
 	// Installation. Agents without Folder have nothing to install.
 
@@ -150,6 +150,7 @@ var All = []Agent{
 		},
 		OwnFiles:        []string{"CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/"},
 		ReadsSubfolders: true,
+		FollowsImports:  true,
 		Notes:           Notes{ProjectServers: "Claude Code asks for your approval of .mcp.json: start claude in the project"},
 	},
 	{
@@ -172,6 +173,7 @@ var All = []Agent{
 		},
 		OwnFiles:        []string{"GEMINI.md", "GEMINI.local.md", "gemini-extension.json"},
 		ReadsSubfolders: true,
+		FollowsImports:  true,
 		Notes: Notes{
 			ProjectHooks:     "Gemini CLI reads .gemini/settings.json only in a folder that it trusts",
 			UntrustedServers: "without trust, gemini asks before it uses memcore's tools, and gemini -p does not show them to the model; --trust-mcp trusts them",
@@ -243,12 +245,6 @@ func Named(name string) (a Agent, ok bool) {
 		}
 	}
 	return Agent{}, false
-}
-
-// OwnFiles returns the OwnFiles of the agent of a name.
-func OwnFiles(name string) []string {
-	a, _ := Named(name)
-	return slices.Clone(a.OwnFiles)
 }
 
 // KindOf returns what an event means, in any agent.

@@ -95,7 +95,8 @@ func (m *fakeMemory) Beginning(ctx context.Context, e Event, room int) (Beginnin
 	if m.meanwhile != nil {
 		m.meanwhile()
 	}
-	m.not, m.rooms = agents.OwnFiles(e.Agent), append(m.rooms, room)
+	agent, _ := agents.Named(e.Agent)
+	m.not, m.rooms = agent.OwnFiles, append(m.rooms, room)
 	b := Beginning{Reference: formatter.Join(m.index, m.overview), Overview: m.overview}
 	if b.Reference != "" {
 		room -= len(b.Reference) + len("\n\n")

@@ -52,7 +52,8 @@ func TestRulesOnce(t *testing.T) {
 	m.rules["/p/web/BEANS.md"] = "Use tabs."
 	tool, _ := send("claude tool")
 	require.Contains(t, tool, `"additionalContext":"Use tabs."`)
-	require.Equal(t, agents.OwnFiles(agents.ClaudeCode), m.moments[len(m.moments)-1].Own)
+	agent, _ := agents.Named(agents.ClaudeCode)
+	require.Equal(t, agent.OwnFiles, m.moments[len(m.moments)-1].Own)
 	tool, _ = send("claude tool")
 	require.Empty(t, tool)
 	sub, _ := send("claude subagent")

@@ -16,6 +16,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/app/guard"
 )
@@ -44,10 +45,10 @@ func askContext(ctx context.Context, s *Service) func() string {
 	}
 }
 
-// beginning returns what a session begins with in a folder: curated memory without some files, and
-// the reference. room limits the characters, a quarter of them for the reference; 0 is no limit.
+// beginning returns what a session of an agent begins with in a folder: curated memory without what
+// the agent loads itself, and the reference. room limits the characters, a quarter of them for the reference; 0 is no limit.
 // With an error it returns what could be read.
-func (s *Service) beginning(ctx context.Context, folder string, current *session.Session, without []string, room int) (b hook.Beginning, err error) {
+func (s *Service) beginning(ctx context.Context, folder string, current *session.Session, agent loading, room int) (b hook.Beginning, err error) {
 	if !s.Settings.Enabled {
 		return b, nil
 	}
@@ -57,7 +58,7 @@ func (s *Service) beginning(ctx context.Context, folder string, current *session
 	if room > 0 && b.Reference != "" {
 		room = max(room-utf8.RuneCountInString(b.Reference)-len("\n\n"), 1)
 	}
-	b.Curated, b.Stamps, err = s.curatedText(ctx, folder, without, room)
+	b.Curated, b.Stamps, err = s.curatedText(ctx, folder, agent, room)
 	text := elsewhere()
 	if own := utf8.RuneCountInString(b.Curated); room > 0 && own > 0 {
 		room = max(room-own-len("\n\n"), 1)
@@ -68,7 +69,7 @@ func (s *Service) beginning(ctx context.Context, folder string, current *session
 
 // beginningText logs errors, except ctx's.
 func (s *Service) beginningText(ctx context.Context, folder string, current *session.Session) (string, error) {
-	b, err := s.beginning(ctx, folder, current, nil, 0)
+	b, err := s.beginning(ctx, folder, current, loading{}, 0)
 	if err != nil && ctx.Err() == nil {
 		s.Log.Warn("not all that a session begins with can be read", "workspace", s.Project, "error", err)
 	}
@@ -233,19 +234,19 @@ func (s *Service) overviewOf(ctx context.Context, current *session.Session) (tex
 	return files.Text(text), fmt.Sprintf("%x", sum.Sum64()), nil
 }
 
-// curatedText returns the curated memory of a folder, without files of some names, and the stamps,
-// by path, of the documents that it gives whole.
-func (s *Service) curatedText(ctx context.Context, folder string, not []string, room int) (text string, stamps map[string]string, err error) {
+// curatedText returns the curated memory of a folder, without what the agent loads, and the stamps, by
+// path, of the documents that it gives whole.
+func (s *Service) curatedText(ctx context.Context, folder string, agent loading, room int) (text string, stamps map[string]string, err error) {
 	if !s.Settings.Enabled {
 		return "", nil, nil
 	}
 	o := s.workIn(s.curatedOptions(), folder)
-	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(name string) bool { return slices.Contains(not, name) })
+	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(name string) bool { return slices.Contains(agent.names, name) })
 	if len(o.Names) == 0 {
 		return "", nil, nil
 	}
 	o.Limits.Runes = room
-	o.Loaded = not
+	o.Loaded, o.Has = agent.names, agent.files
 	layer := curated.New(o)
 	memory, err := layer.Load(ctx)
 	if err != nil {
@@ -254,6 +255,31 @@ func (s *Service) curatedText(ctx context.Context, folder string, not []string, 
 	s.keepPrivate(layer, memory)
 	return formatter.Curated(memory), s.stampsOf(memory), nil
 }
+
+// A loading is what an agent loads itself: files of these names, and with what they import these
+// files, by absolute path.
+type loading struct{ names, files []string }
+
+// loadingOf returns what an agent loads for a folder, trusted or not.
+func (s *Service) loadingOf(ctx context.Context, name, folder string) loading {
+	agent, _ := agents.Named(name)
+	l := loading{names: agent.OwnFiles}
+	if !agent.FollowsImports {
+		return l
+	}
+	o := s.workIn(s.curatedOptions(), folder)
+	o.Names, o.Plugins, o.Mounts, o.Limits, o.Trust = agent.OwnFiles, []string{""}, nil, curated.NoLimits, trustsAll{}
+	if memory, err := curated.New(o).Load(ctx); err == nil { // else something may come twice
+		l.files = memory.Given()
+	}
+	return l
+}
+
+// trustsAll is the trust of an agent in its own files.
+type trustsAll struct{}
+
+// Covering implements curated.Trust.
+func (trustsAll) Covering(folder string) (string, error) { return folder, nil }
 
 // stampsOf returns stamps, by path, of documents given whole.
 func (w *Workspace) stampsOf(memory curated.Memory) map[string]string {

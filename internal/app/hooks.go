@@ -28,6 +28,7 @@ import (
 type hookMemory struct {
 	*Service
 	folder string
+	agent  loading
 }
 
 // RetrieveRelevant implements hook.Memory.
@@ -38,7 +39,7 @@ func (s hookMemory) RetrieveRelevant(ctx context.Context, request string, o core
 // Beginning implements hook.Memory.
 func (s hookMemory) Beginning(ctx context.Context, e hook.Event, room int) (hook.Beginning, error) {
 	current, failed := s.Sessions().ofEvent(e)
-	b, err := s.beginning(ctx, s.folder, current, agents.OwnFiles(e.Agent), room)
+	b, err := s.beginning(ctx, s.folder, current, s.agent, room)
 	return b, errors.Join(failed, err)
 }
 
@@ -64,7 +65,7 @@ func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (h
 		return hook.Applied{}, nil
 	}
 	o := s.workIn(s.curatedOptions(), s.FolderWithin(began))
-	o.Loaded = at.Own
+	o.Loaded, o.Has = at.Own, s.agent.files
 	at.Named, at.Touched = absolute(s.folder, at.Named), absolute(s.folder, at.Touched)
 	layer := curated.New(o)
 	memory, err := layer.Now(ctx, at)
@@ -218,9 +219,11 @@ func (s *Service) HookReply(ctx context.Context, e hook.Event, notes ...string) 
 	budget := s.Settings.Hook.Budget
 	o := hook.Options{Retrieve: s.RetrieveOptions(), Journal: s.at.Journal(), NoLog: !s.Settings.Hook.Log, Within: budget, BeginWithin: budget / 3}
 	o.Notes = func() []string { return append(notes, s.notices.take()...) }
-	o.Retrieve.Has = append(o.Retrieve.Has, agents.OwnFiles(e.Agent)...)
+	memory := hookMemory{Service: s, folder: s.FolderWithin(e.Dir)}
+	memory.agent = s.loadingOf(ctx, e.Agent, memory.folder)
+	o.Retrieve.Has = slices.Concat(o.Retrieve.Has, memory.agent.names, memory.agent.files)
 	o.Open = OpenByName
-	reply, entry, recorded := hook.Handle(ctx, e, hookMemory{s, s.FolderWithin(e.Dir)}, o)
+	reply, entry, recorded := hook.Handle(ctx, e, memory, o)
 	if answer.Reply = string(reply); recorded {
 		answer.Entry = entry.ID
 	}

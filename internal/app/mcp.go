@@ -53,7 +53,7 @@ func (m *mcpMemory) Tools() []tools.Tool { return m.tools }
 
 // Curated implements mcp.Memory.
 func (m *mcpMemory) Curated(ctx context.Context) (string, error) {
-	text, _, err := m.curatedText(ctx, m.Dir, nil, 0)
+	text, _, err := m.curatedText(ctx, m.Dir, loading{}, 0)
 	return text, err
 }
 

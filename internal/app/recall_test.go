@@ -112,7 +112,7 @@ func TestContextOfALongSession(t *testing.T) {
 // by what looks for proposals, and by recall if logs are indexed. Other messages are noted.
 func TestMessagesAreNotNotedTwice(t *testing.T) {
 	s := newTestService(t)
-	memory := hookMemory{s, s.Project}
+	memory := hookMemory{Service: s, folder: s.Project}
 	log := filepath.Join(t.TempDir(), "0a1b2c3d-logged.jsonl")
 	event := func(agent, id, transcript string, kind hook.Kind) hook.Event {
 		return hook.Event{Agent: agent, Session: id, Transcript: transcript, Kind: kind, Dir: s.Project}

@@ -41,7 +41,7 @@ func (s *Service) System(f SystemFlags) (func(context.Context) (turn.System, err
 		current, err := s.Sessions().AtHand(f.Session)
 		var start hook.Beginning
 		if err == nil {
-			start, err = s.beginning(ctx, s.Dir, current, nil, 0)
+			start, err = s.beginning(ctx, s.Dir, current, loading{}, 0)
 		}
 		mu.Lock()
 		defer mu.Unlock()
