@@ -60,6 +60,7 @@ type result struct {
 	id, name, output string
 	failed           bool
 	denied           bool // the log says that a person rejected the call
+	byAgent          bool // the agent wrote the output of the failure, not the command that failed
 }
 
 // An openCall waits for its result.

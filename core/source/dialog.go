@@ -128,11 +128,11 @@ var (
 	clarifying = "The user wants to clarify these questions"
 )
 
-// rejection returns why the user rejected a call. A tool that answers with an error could claim one:
-// of a tool from elsewhere it counts only if the log itself marks the call as rejected.
+// rejection returns why the user rejected a call. A tool or command that fails could claim one: unless
+// the agent wrote what the failure says, it counts only if the log itself marks the call as rejected.
 func rejection(name, about, output string, got result) []reply {
 	isDialog := slices.Contains(planTools, name) || slices.Contains(questionTools, name)
-	if !got.denied && (!got.failed && !isDialog || strings.HasPrefix(name, "mcp__")) {
+	if !got.denied && !isDialog && (!got.failed || !got.byAgent || strings.HasPrefix(name, "mcp__")) {
 		return nil
 	}
 	found := reason().FindStringSubmatch(output)

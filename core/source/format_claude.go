@@ -240,7 +240,9 @@ func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) st
 		out.handedBack(in.claudeOrigin)
 	}
 	for i := range out.results {
-		out.results[i].denied = in.ToolDenialKind != "" && !strings.Contains(in.ToolDenialKind, "auto")
+		got := &out.results[i]
+		got.denied = in.ToolDenialKind != "" && !strings.Contains(in.ToolDenialKind, "auto")
+		got.byAgent = !strings.HasPrefix(got.output, "Exit code ") // behind which a command's output stands
 	}
 	if in.IsMeta {
 		out.calls = nil
