@@ -245,7 +245,7 @@ func (s Store) Copy(name string, redact func(string) string) ([]byte, error) {
 		return nil, err
 	}
 	for i, t := range turns {
-		turns[i].Text = redact(t.Text)
+		turns[i].Text, turns[i].Asked = redact(t.Text), redact(t.Asked)
 		for j, use := range t.Tools {
 			t.Tools[j].Input, t.Tools[j].Output = redact(use.Input), redact(use.Output)
 		}

@@ -36,8 +36,10 @@ func TestStore(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.NoError(t, store.Remove("a.jsonl"))
 	at := time.Now().Add(-90 * 24 * time.Hour).Truncate(time.Second).UTC()
+	asked := turn(1, "one")
+	asked.Asked = "which?"
 	log := Log{Path: "a.jsonl", File: "/gone/a.jsonl", Scope: "project", Format: "codex", ModTime: at, From: 1}
-	require.NoError(t, store.Write(log, frame(t, log, turn(1, "one"), turn(2, "two"), turn(3, "three"))))
+	require.NoError(t, store.Write(log, frame(t, log, asked, turn(2, "two"), turn(3, "three"))))
 	log.From, log.Agent, log.Size = 3, true, 7
 	require.NoError(t, store.Append(log, frame(t, log, turn(3, "three, again"), turn(9, "four"))))
 
@@ -68,6 +70,7 @@ func TestStore(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got.File)
 	require.Equal(t, []string{"ONE", "TWO", "THREE, AGAIN", "FOUR"}, texts(turns))
+	require.Equal(t, "WHICH?", turns[0].Asked)
 
 	require.NoError(t, store.Remove("a.jsonl"))
 	require.Zero(t, store.Size("a.jsonl"))
