@@ -3,6 +3,7 @@ package source
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func Transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, e
 }
 
 // openLog opens a log by its path, and finds its format.
-func openLog(path string) (file *os.File, info fs.FileInfo, f format, err error) {
+func openLog(ctx context.Context, path string) (file *os.File, info fs.FileInfo, f format, err error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, nil, format{}, err
@@ -43,8 +44,8 @@ func openLog(path string) (file *os.File, info fs.FileInfo, f format, err error)
 	if err != nil {
 		return nil, nil, format{}, err
 	}
-	log, err := sniffLog(context.Background(), file, info.Size(), real, false)
-	if err != nil {
+	log, err := sniffLog(ctx, file, info.Size(), real, false)
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, nil, format{}, errors.Join(err, file.Close())
 	}
 	f, ok := formatNamed(log.format)
@@ -67,8 +68,8 @@ func isLines(path string) bool { return !isJSON(path) && !isArchive(path) && !is
 func isJSON(path string) bool { return strings.EqualFold(filepath.Ext(path), ".json") }
 
 // CheckLog returns why a file is no log that Transcript reads, or nil.
-func CheckLog(path string) error {
-	file, _, _, err := openLog(path)
+func CheckLog(ctx context.Context, path string) error {
+	file, _, _, err := openLog(ctx, path)
 	if err != nil {
 		return fmt.Errorf("read log %s: %w", path, err)
 	}
@@ -77,7 +78,7 @@ func CheckLog(path string) error {
 
 // TurnsIn reads the turns in lines of a log, the first of which has the number first.
 func TurnsIn(ctx context.Context, path string, lines []byte, first int) ([]chunker.Turn, error) {
-	file, _, f, err := openLog(path)
+	file, _, f, err := openLog(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("read log %s: %w", path, err)
 	}
@@ -93,7 +94,7 @@ func TurnsIn(ctx context.Context, path string, lines []byte, first int) ([]chunk
 }
 
 func transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, error) {
-	file, info, f, err := openLog(path)
+	file, info, f, err := openLog(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,11 @@ func (s hookMemory) Note(ctx context.Context, e hook.Event, role, text string) e
 		return err
 	}
 	if agent, _ := agents.Named(e.Agent); agent.KeepsLog {
-		if isLogged(current, e) {
+		logged, err := isLogged(ctx, current, e)
+		if err != nil {
+			return err
+		}
+		if logged {
 			return current.SetLog(e.Transcript)
 		}
 		if err := current.SetLog(""); err != nil { // what is noted here is no copy
@@ -128,12 +132,12 @@ func (s hookMemory) Note(ctx context.Context, e hook.Event, role, text string) e
 
 // isLogged reports whether an agent, which keeps logs that memcore reads, keeps one of the session. At
 // the first prompt it may not have begun it.
-func isLogged(current *session.Session, e hook.Event) bool {
+func isLogged(ctx context.Context, current *session.Session, e hook.Event) (bool, error) {
 	if !filepath.IsAbs(e.Transcript) {
-		return false
+		return false, nil
 	}
-	err := source.CheckLog(e.Transcript)
-	return err == nil || e.Kind == hook.Prompt && errors.Is(err, fs.ErrNotExist) && !current.HasMessages()
+	err := source.CheckLog(ctx, e.Transcript)
+	return err == nil || e.Kind == hook.Prompt && errors.Is(err, fs.ErrNotExist) && !current.HasMessages(), ctx.Err()
 }
 
 // Ended implements hook.Memory.
