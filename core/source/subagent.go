@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -47,19 +48,10 @@ func agentAsked(input string) string {
 	}
 	_ = json.Unmarshal([]byte(input), &args) // other types are no names
 	kept, _ := json.Marshal(map[string]string{
-		"name":  agentName(firstOf(args.Type, args.AgentType, args.AgentName, args.Agent)),
-		"asked": cutText(strings.Join(strings.Fields(firstOf(args.Description, args.Prompt, args.Message)), " "), maxAbout),
+		"name":  agentName(cmp.Or(args.Type, args.AgentType, args.AgentName, args.Agent)),
+		"asked": cutText(strings.Join(strings.Fields(cmp.Or(args.Description, args.Prompt, args.Message)), " "), maxAbout),
 	})
 	return string(kept)
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 var (
@@ -138,7 +130,7 @@ func completed(output string) (all []report) {
 	if first(json.RawMessage(output)) != '{' || json.Unmarshal([]byte(output), &top) != nil {
 		return nil
 	}
-	name := agentName(firstOf(jsonText(top["agent_path"]), jsonText(top["nickname"])))
+	name := agentName(cmp.Or(jsonText(top["agent_path"]), jsonText(top["nickname"])))
 	for _, key := range []string{"status", "previous_status"} {
 		var status map[string]json.RawMessage
 		if json.Unmarshal(top[key], &status) != nil {

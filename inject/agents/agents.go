@@ -38,17 +38,15 @@ type Agent struct {
 	// FollowsImports: the agent also loads what a line "@PATH" in OwnFiles names.
 	FollowsImports bool
 
-	// Installation. Agents without Folder have nothing to install.
+	// Installation, in the folder of settings that package agenthome has. Agents without one have
+	// nothing to install.
 
 	Executables []string
-	Folder      string // of the settings, in the home folder
-	// FolderVariable names the environment variable that replaces Folder.
-	FolderVariable string
-	Hooks          Files
-	Servers        Files
-	Recall         Recall
-	// Plugin shows, below its folder, that memcore's plugin is installed: a file that enables it, or a
-	// folder. "" if there is no plugin.
+	Hooks       Files
+	Servers     Files
+	Recall      Recall
+	// Plugin shows, below that folder, that memcore's plugin is installed: a file that enables it, or
+	// a folder. "" if there is no plugin.
 	Plugin string
 	// FlatHooks: an event's list holds hooks, not groups.
 	FlatHooks bool
