@@ -51,16 +51,16 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 		case t.Role == "system":
 			reason = LeftOutSummary
 		case t.Role == "assistant" || t.Role == "subagent":
-			least := leastAnswer
+			minimum := minAnswer
 			if t.Role == "subagent" {
-				least = leastReport
+				minimum = minReport
 			} else if isLastAnswer(turns, i) {
-				least = leastLastAnswer
+				minimum = minLastAnswer
 			}
-			if kept, reason = answer(text, least); reason == "" && o.Redact != nil {
+			if kept, reason = answer(text, minimum); reason == "" && o.Redact != nil {
 				if clean := o.Redact(text); clean != text {
 					text = clean
-					kept, reason = answer(text, least)
+					kept, reason = answer(text, minimum)
 				}
 			}
 		}
@@ -126,12 +126,12 @@ func isLastAnswer(turns []Turn, i int) bool {
 }
 
 const (
-	leastAnswer     = 160 // bytes of an answer in the middle of the work
-	leastLastAnswer = 60  // of the last one
-	leastReport     = 25  // of a subagent's, which says nothing else
-	leastFinding    = 70  // of one that says what it found
-	longestUnknown  = 400 // of one that may only say what it did not find
-	leastClause     = 25  // of what it says beside that
+	minAnswer     = 160 // bytes of an answer in the middle of the work
+	minLastAnswer = 60  // of the last one
+	minReport     = 25  // of a subagent's, which says nothing else
+	minFinding    = 70  // of one that says what it found
+	maxUnknown    = 400 // of one that may only say what it did not find
+	minClause     = 25  // of what it says beside that
 )
 
 var (
@@ -142,17 +142,18 @@ var (
 		`ursache|weil|stattdessen|porque|en vez de|parce que|au lieu)\b|原因|问题是|問題|因为|解决|修复|ため|原因は|修正`)
 )
 
-// answer returns what to keep of an answer that needs a least length, or why nothing.
-func answer(text string, least int) (kept, leftOut string) {
+// answer returns what to keep of an answer, or why nothing. minimum is how much prose it must have,
+// as weight counts it, unless it says what was found.
+func answer(text string, minimum int) (kept, leftOut string) {
 	kept = withoutAsides(withoutLongCode(text))
 	prose := proseOf(kept)
 	length := weight(prose)
 	switch {
-	case len(prose) < 20 && len(text) > 2*leastAnswer:
+	case len(prose) < 20 && len(text) > 2*minAnswer:
 		return "", LeftOutCode
-	case length < longestUnknown && saysUnknown(prose):
+	case length < maxUnknown && saysUnknown(prose):
 		return "", LeftOutUnknown
-	case length >= least, length >= leastFinding && finds().MatchString(prose):
+	case length >= minimum, length >= minFinding && finds().MatchString(prose):
 		return kept, ""
 	case announces().MatchString(proseOf(text)):
 		return "", LeftOutAnnouncement
@@ -184,7 +185,7 @@ func saysUnknown(prose string) bool {
 			}
 		}
 	}
-	return rest < leastClause && !finds().MatchString(prose)
+	return rest < minClause && !finds().MatchString(prose)
 }
 
 // halves matches what parts a sentence whose other half may say something.

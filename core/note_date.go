@@ -112,8 +112,8 @@ func sectionDate(headings []string, modified time.Time) noteDate {
 	return noteDate{}
 }
 
-// dateIn is noon of a day of a span: the day of a file's change if that is in the span, else the one
-// next to it.
+// dateIn returns noon of one day of a span: the day of a file's change if that is in the span, else
+// the first or last day of the span.
 func dateIn(span when.Span, modified time.Time) noteDate {
 	last := span.To.AddDate(0, 0, -1)
 	day := modified.In(span.From.Location())
@@ -130,7 +130,7 @@ func dateIn(span when.Span, modified time.Time) noteDate {
 	return d
 }
 
-// dateOf is the date of a record of a document that says this of itself.
+// dateOf is the date of a record: that of its headings, else what its document says of itself.
 func dateOf(headings []string, said noteDate, modified time.Time) noteDate {
 	if d := sectionDate(headings, modified); d.isKnown() {
 		return d

@@ -102,7 +102,7 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 		words:      keywordErr == nil,
 	}
 	if len(g.times.spans) > 0 {
-		g.times.of(q.index.manifest)
+		g.times.readDocuments(q.index.manifest)
 	}
 	chunks, pending := q.index.manifest.chunks()
 	g.question = questionOf(text, matches, chunks-matches.Copies, vector != nil && vectorErr == nil)

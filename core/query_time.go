@@ -48,9 +48,9 @@ const (
 	manyModified = 8
 )
 
-// of adds the documents of a memory, and ignores modification times if they tell no file from the
-// others.
-func (a *askedTimes) of(m *manifest) {
+// readDocuments takes the documents of a memory. Times of modification are ignored if they tell no
+// file from the others.
+func (a *askedTimes) readDocuments(m *manifest) {
 	a.documents = m.Documents
 	files, then := 0, 0
 	for _, e := range m.Documents {
@@ -84,8 +84,8 @@ func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
 	return r.Time, 1
 }
 
-// leastFit is the least fit of a day that a prompt may mean: two days beside the one it names.
-const leastFit = 0.1
+// minFit is the lowest fit of a day that a prompt may mean: two days beside the one it names.
+const minFit = 0.1
 
 // isOfAnotherDay reports whether a note is of a day, none of those that a question names by their
 // numbers, and does not speak of those either. "It broke yesterday" may ask for older notes.
@@ -94,7 +94,7 @@ func (g *gathered) isOfAnotherDay(c *candidate) bool {
 		return false
 	}
 	d, _ := g.times.said(c.record)
-	if !d.Day || g.times.fit(c.record.Time) >= leastFit || c.Holds&g.times.words == g.times.words {
+	if !d.Day || g.times.fit(c.record.Time) >= minFit || c.Holds&g.times.words == g.times.words {
 		return false
 	}
 	return !slices.ContainsFunc(g.times.spans, func(s when.Span) bool { return !strings.ContainsFunc(g.question.Text[s.Start:s.End], unicode.IsDigit) })

@@ -23,7 +23,7 @@ func TestTimely(t *testing.T) {
 	record := func(path string, d int, headings ...string) store.Record {
 		return store.Record{Kind: source.KindMarkdown, Path: path, Headings: headings, Time: day(d)}
 	}
-	lastWeek.of(&manifest{Documents: map[string]entry{"said.md": {Said: noteDate{At: day(12)}}, "month.md": {Said: noteDate{At: day(30), From: day(1), To: day(31)}}}})
+	lastWeek.readDocuments(&manifest{Documents: map[string]entry{"said.md": {Said: noteDate{At: day(12)}}, "month.md": {Said: noteDate{At: day(30), From: day(1), To: day(31)}}}})
 	for name, tt := range map[string]struct {
 		rec  store.Record
 		want float64
@@ -62,7 +62,7 @@ func TestFreshCheckout(t *testing.T) {
 			m.Documents[string(rune('a'+n))] = e
 		}
 		today := timesAsked("what did we decide today", wednesday)
-		today.of(m)
+		today.readDocuments(m)
 		return today.timely(store.Record{Kind: source.KindMarkdown, Path: "a.md", Time: wednesday.Add(-time.Hour)})
 	}
 	require.Zero(t, at(12, 0))

@@ -38,8 +38,8 @@ func claudeFolders(k known) []FolderOptions {
 	return all
 }
 
-// longestClaudeName is how much of a working directory is in a name. A hash follows.
-const longestClaudeName = 200
+// maxClaudeName is how much of a working directory is in a name. A hash follows.
+const maxClaudeName = 200
 
 // claudeName has dashes for all but ASCII letters and digits, as many as a character has in UTF-16.
 func claudeName(cwd string) (begin, end string) {
@@ -51,7 +51,7 @@ func claudeName(cwd string) (begin, end string) {
 			name.WriteString(strings.Repeat("-", max(utf16.RuneLen(r), 1)))
 		}
 	}
-	return name.String()[:min(name.Len(), longestClaudeName)], ""
+	return name.String()[:min(name.Len(), maxClaudeName)], ""
 }
 
 // claudeIgnored are types that are not part of the conversation.

@@ -83,28 +83,28 @@ func (s *snapshot) eachEqual(do func(numbers []int) error) error {
 		all = append(all, c)
 	}
 	for {
-		least := ""
+		next := ""
 		for _, c := range all {
-			if c.facet != "" && (least == "" || c.facet < least) {
-				least = c.facet
+			if c.facet != "" && (next == "" || c.facet < next) {
+				next = c.facet
 			}
 		}
-		if least == "" {
+		if next == "" {
 			return nil
 		}
 		records := 0
 		for _, c := range all {
-			if c.facet == least {
+			if c.facet == next {
 				records += c.records
 			}
 		}
 		var numbers []int
 		for _, c := range all {
-			if c.facet != least {
+			if c.facet != next {
 				continue
 			}
 			if records > 1 {
-				rows, err := c.part.rows(least)
+				rows, err := c.part.rows(next)
 				if err != nil {
 					return err
 				}

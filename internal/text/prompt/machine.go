@@ -23,14 +23,14 @@ func ByMachine(text string) bool {
 		}
 		i = -1
 	}
-	return written.MatchString(text[:min(len(text), longestShape)])
+	return written.MatchString(text[:min(len(text), maxShape)])
 }
 
 // around are the tags of what agents put around a prompt.
 var around = []string{"system-reminder", "environment_context", "additional_context", "session_context", "hook_context", "user-prompt-submit-hook"}
 
-// longestShape is how many bytes of a prompt show its shape.
-const longestShape = 400
+// maxShape is how many bytes at the beginning of a prompt show who wrote it.
+const maxShape = 400
 
 // written matches the beginning of what programs write: a banner in brackets, a tag, or a sentence.
 // They are those of Claude Code, Codex and Gemini CLI (2026-11), and others of their kind.
