@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
@@ -85,4 +86,23 @@ func (c counting) Embed(ctx context.Context, kind embed.Kind, texts []string) ([
 		*c.measured++
 	}
 	return c.Embedder.Embed(ctx, kind, texts)
+}
+
+// A query does not unpack a log, whose size says nothing of its length. Indexing reads it.
+func TestQueriesDoNotUnpack(t *testing.T) {
+	mem := newMemory(t)
+	mem.options.Freshness = 20 * time.Second
+	m := mem.open()
+	index(t, m)
+	packer, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	mem.write("old.jsonl.zst", string(packer.EncodeAll([]byte(agentLog(millLog...)), nil)))
+	mem.write("new.md", "# Airships\n\nThe zeppelin lands at noon.\n")
+	require.Equal(t, "notes/new.md#L1-L3", first(search(t, m, "zeppelin")), "what can be read at once is")
+	status, err := m.Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, status.Stale.Files)
+
+	index(t, m)
+	require.Contains(t, first(search(t, m, "why does the door stick, frame warped")), "notes/old.jsonl.zst")
 }

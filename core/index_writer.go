@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -168,10 +169,14 @@ func (w *writer) from(doc located) source.Position {
 	return known.Resume // none if the document is Unsure since its records changed
 }
 
-// behind returns about how many bytes of a log are not read yet.
+// behind returns about how many bytes of a log are not read yet; of a packed one that is not known,
+// and could be any number.
 func (w *writer) behind(doc located) int64 {
-	if doc.Kind != source.KindConversation {
+	switch {
+	case doc.Kind != source.KindConversation:
 		return 0
+	case doc.Packed:
+		return math.MaxInt64
 	}
 	return doc.Size - min(doc.Size, w.from(doc).Offset)
 }

@@ -65,6 +65,8 @@ type Document struct {
 	// Rotated means that its agent deletes it some day without asking, which does not mean that it
 	// shall be forgotten.
 	Rotated bool
+	// Packed means that Size does not bound the text, of which unpacking makes any number of bytes.
+	Packed bool
 	// Size, ModTime and Changed show whether the document has changed. Changed is the system's own
 	// time of change; zero if unknown.
 	Size    int64

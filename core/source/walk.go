@@ -333,7 +333,7 @@ func (w *walker) real(path string) string {
 func (w *walker) add(path string, info fs.FileInfo, d Document) {
 	d.Path, d.File, d.Scope = w.folder.names.Of(path), path, w.folder.options.Scope
 	d.Size, d.ModTime, d.Changed = info.Size(), filetime.Modified(info), filetime.Changed(info)
-	d.Rotated = w.folder.options.Rotated && d.Kind == KindConversation
+	d.Rotated, d.Packed = w.folder.options.Rotated && d.Kind == KindConversation, isPacked(path) || isArchive(path)
 	if w.folder.options.Dated {
 		d.Changed = time.Time{}
 	}
