@@ -255,12 +255,13 @@ func (w *writer) markGone(paths []string) error {
 }
 
 // removeMoved removes logs that are gone from where they were, since their agent has moved them: to
-// its archive, or to a compressed file.
+// its archive, or to a compressed file. Only another log of an agent can be the moved one: any clone
+// can bring a file of its name and session.
 func (w *writer) removeMoved(ctx context.Context) error {
 	var moved []string
 	there := map[[2]string]bool{}
 	for document, e := range w.manifest.Documents {
-		if e.Kind == source.KindConversation && !e.Gone {
+		if e.Kept.Bytes > 0 && !e.Gone {
 			there[logIdentity(document, e)] = true
 		}
 	}

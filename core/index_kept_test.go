@@ -269,6 +269,29 @@ func TestLogThatMoves(t *testing.T) {
 	}
 }
 
+// A log in the project's folder may be a stranger's, who knows the name and session of the agent's: it
+// takes the place of none.
+func TestLogOfAStrangerIsNoMovedLog(t *testing.T) {
+	text := strings.ReplaceAll(agentLog(millLog...), `"sessionId":"s"`, `"sessionId":"019f1b2c-7a"`)
+	mem := keeping(t)
+	mem.remove("chat.jsonl")
+	mem.write("chat-19.jsonl", text)
+	clone := filepath.Join(filepath.Dir(mem.notes), "clone")
+	mem.options.Sources = append(mem.options.Sources, source.NewFolder(source.FolderOptions{Path: clone, Workspace: filepath.Dir(mem.notes), Optional: true}))
+	m := mem.open()
+	index(t, m)
+	mem.remove("chat-19.jsonl")
+	require.NoError(t, os.Mkdir(clone, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(clone, "chat-19.jsonl"), []byte(strings.ReplaceAll(text, "warped", "fine")), 0o600))
+	for range 2 {
+		index(t, m)
+		documents, _, err := m.Documents(t.Context(), core.DocumentsOptions{Kind: source.KindConversation, Limit: 9})
+		require.NoError(t, err)
+		require.Len(t, documents, 2)
+	}
+	require.Contains(t, mem.archived("notes/chat-19.jsonl"), "warped since")
+}
+
 // What a crash or another process left of the file of a log is made whole again, and a damaged end
 // costs no more than itself.
 func TestDamagedKeptLog(t *testing.T) {
