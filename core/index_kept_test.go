@@ -224,7 +224,7 @@ func TestKeptLogIsForgotten(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrNotIndexed)
 }
 
-// A log that its agent moves or compresses is known once; one that is emptied or cannot be read
+// A log that its agent moves or compresses is known once; one that is emptied or cannot be reached
 // stays; one that still is where it was, but is no longer listed, goes.
 func TestLogThatMoves(t *testing.T) {
 	text := strings.ReplaceAll(agentLog(millLog...), `"sessionId":"s"`, `"sessionId":"019f1b2c-7a"`)
@@ -234,21 +234,30 @@ func TestLogThatMoves(t *testing.T) {
 		want   []string
 	}{
 		{"moved", func(m *memory) {
-			m.remove("chat-19.jsonl")
+			m.remove("app/chat-19.jsonl")
 			m.write("archived/chat-19.jsonl", text)
 		}, []string{"notes/archived/chat-19.jsonl"}},
 		{"another of this name", func(m *memory) {
-			m.remove("chat-19.jsonl")
+			m.remove("app/chat-19.jsonl")
 			m.write("archived/chat-19.jsonl", strings.ReplaceAll(text, "019f1b2c-7a", "11111111-0a"))
-		}, []string{"notes/archived/chat-19.jsonl", "notes/chat-19.jsonl"}},
-		{"emptied", func(m *memory) { m.write("chat-19.jsonl", "") }, []string{"notes/chat-19.jsonl"}},
-		{"overwritten", func(m *memory) { m.write("chat-19.jsonl", "<html>404</html>\n") }, []string{"notes/chat-19.jsonl"}},
+		}, []string{"notes/archived/chat-19.jsonl", "notes/app/chat-19.jsonl"}},
+		{"emptied", func(m *memory) { m.write("app/chat-19.jsonl", "") }, []string{"notes/app/chat-19.jsonl"}},
+		{"overwritten", func(m *memory) { m.write("app/chat-19.jsonl", "<html>404</html>\n") }, []string{"notes/app/chat-19.jsonl"}},
+		{"in a folder that is a link", func(m *memory) {
+			elsewhere := filepath.Join(filepath.Dir(m.notes), "elsewhere")
+			require.NoError(m.t, os.Rename(filepath.Join(m.notes, "app"), elsewhere))
+			require.NoError(m.t, os.Symlink(elsewhere, filepath.Join(m.notes, "app")))
+		}, []string{"notes/app/chat-19.jsonl"}},
+		{"below a file", func(m *memory) {
+			require.NoError(m.t, os.RemoveAll(filepath.Join(m.notes, "app")))
+			m.write("app", "")
+		}, []string{"notes/app/chat-19.jsonl"}},
 		{"not listed", func(m *memory) { m.write(".gitignore", "chat-19.jsonl\n") }, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mem := keeping(t)
 			mem.remove("chat.jsonl")
-			mem.write("chat-19.jsonl", text)
+			mem.write("app/chat-19.jsonl", text)
 			m := mem.open()
 			index(t, m)
 			tt.change(mem)

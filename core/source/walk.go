@@ -177,7 +177,8 @@ func isLog(name string) bool {
 	return ext == ".jsonl" || ext == ".json" || isPacked(name) && !strings.HasPrefix(name, ".")
 }
 
-// link reports a link, unless its target is in the root.
+// link reports a link, unless its target is in the root. Logs that were known in a folder which was
+// moved behind a link are not deleted.
 func (w *walker) link(rel, name string) {
 	path := w.path(rel)
 	info, err := os.Stat(path)
@@ -191,6 +192,7 @@ func (w *walker) link(rel, name string) {
 	}
 	if _, ok := paths.Within(w.root.real, real); !ok {
 		w.skip(path, "symbolic link out of the folder; name its target to read it")
+		w.found.Skipped[len(w.found.Skipped)-1].Unreadable = w.folder.options.Rotated && info.IsDir()
 	}
 }
 

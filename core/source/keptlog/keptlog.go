@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -70,7 +71,7 @@ func (l Log) Gone() bool { return Gone(l.File) }
 // Gone reports whether a file is gone, or was emptied.
 func Gone(file string) bool {
 	info, err := os.Lstat(file)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 // Name returns the name of a document's file.
