@@ -9,6 +9,7 @@
 package keptlog
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -38,8 +39,10 @@ const Extension = ".jsonl.zst"
 const (
 	// windowSize is what a reader holds of the text of a frame.
 	windowSize = 1 << 20
-	// maxText bounds the text of a file, which may come from another machine.
-	maxText = 1 << 30
+	// maxText and maxLine bound the text of a file and of a turn in it, in bytes, since the file may
+	// come from another machine: some kilobytes unpack to gigabytes.
+	maxText = 256 << 20
+	maxLine = 64 << 20
 )
 
 // A Store is safe for concurrent readers beside one writer.
@@ -273,16 +276,24 @@ func (s Store) read(name string, do func(line) bool) error {
 		return fmt.Errorf("read what is kept of a log: %w", err)
 	}
 	defer unpacked.Close()
-	for lines := json.NewDecoder(io.LimitReader(unpacked, maxText)); ; {
+	text := &io.LimitedReader{R: unpacked, N: maxText}
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
 		var l line
-		err := lines.Decode(&l)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("%w: %s: %w", ErrDamaged, name, err)
-		case !do(l):
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrDamaged, name, cmp.Or(lines.Err(), err))
+		}
+		if !do(l) {
 			return nil
 		}
 	}
+	err = lines.Err()
+	if err == nil && text.N == 0 {
+		err = fmt.Errorf("it holds more than %d MB of text", maxText>>20)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, name, err)
+	}
+	return nil
 }

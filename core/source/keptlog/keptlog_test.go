@@ -112,3 +112,31 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A file of some kilobytes that unpacks to more than is read of one costs no more than that, and what
+// precedes it is read.
+func TestFileThatUnpacksToMuch(t *testing.T) {
+	store := In(filepath.Join(t.TempDir(), "kept"))
+	log := Log{Path: "a.jsonl", From: 1}
+	require.NoError(t, store.Write(log, frame(t, log, turn(1, "one"))))
+	log.From = 2
+	require.NoError(t, store.Append(log, frame(t, log, turn(2, strings.Repeat("much ", maxLine/5+1)))))
+	require.Less(t, store.Size(log.Path), int64(1<<20))
+	_, turns, err := store.Read(log.Path)
+	require.ErrorIs(t, err, ErrDamaged)
+	require.Equal(t, []string{"one"}, texts(turns))
+}
+
+func TestFileOfManyTurns(t *testing.T) {
+	store := In(filepath.Join(t.TempDir(), "kept"))
+	log := Log{Path: "a.jsonl", From: 1}
+	const each = 8 << 20
+	long := strings.Repeat("m", each)
+	require.NoError(t, store.Write(log, frame(t, log, turn(1, long))))
+	for log.From = 2; log.From <= maxText/each+1; log.From++ {
+		require.NoError(t, store.Append(log, frame(t, log, turn(log.From, long))))
+	}
+	_, turns, err := store.Read(log.Path)
+	require.ErrorIs(t, err, ErrDamaged)
+	require.Len(t, turns, maxText/each-1)
+}
