@@ -99,6 +99,10 @@ func (w *writer) saveKept(batch []reading) error {
 			}
 			if size := store.Size(log.Path); size > 2*known.Whole+minFrames {
 				whole, err := w.m.rewriteKept(log)
+				if errors.Is(err, keptlog.ErrDamaged) {
+					r.entry.Unsure, r.entry.Kept = true, keptFile{} // the next run reads the log from its beginning
+					continue
+				}
 				if err != nil {
 					return err
 				}

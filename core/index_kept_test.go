@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -324,6 +325,32 @@ func TestDamagedKeptLog(t *testing.T) {
 	require.Len(t, report.SkippedLines, 1)
 	require.Contains(t, mem.archived(chatLog), "thanks, oil it")
 	require.Contains(t, search(t, m, "frame warped").Hits[0].Text, "warped since")
+}
+
+// A file that was damaged where it stands, as by a bad disk, is written again from the log.
+func TestDamagedKeptLogOfAGrowingLog(t *testing.T) {
+	mem := keeping(t)
+	m := mem.open()
+	index(t, m)
+	file := filepath.Join(mem.options.Kept, keptlog.Name(chatLog))
+	good, err := os.ReadFile(file)
+	require.NoError(t, err)
+	copy(good[len(good)/2:], make([]byte, 20))
+	require.NoError(t, os.WriteFile(file, good, 0o600))
+	grown := millLog[:len(millLog):len(millLog)]
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2 { // so that the file is written in one piece
+		words := make([]string, 20_000)
+		for i := range words {
+			words[i] = strconv.FormatUint(random.Uint64(), 36)
+		}
+		grown = append(grown, "user: "+strings.Join(words, " "))
+		mem.write("chat.jsonl", agentLog(grown...))
+		_, err := m.Index(t.Context(), core.IndexOptions{})
+		require.NoError(t, err)
+	}
+	index(t, m)
+	require.Contains(t, mem.archived(chatLog), "warped since")
 }
 
 // What is kept can be removed from outside, as when it is too old.
