@@ -84,8 +84,8 @@ func (d *database) List(ctx context.Context) (Listing, error) {
 	if !same(now[0], d.known[0]) || !same(now[1], d.known[1]) {
 		err := d.open(ctx, func(db *sqlite.DB) error {
 			holds := d.project.Holder()
-			ours := func(cwd string) bool { return filepath.IsAbs(cwd) && holds(filepath.Clean(cwd)) }
-			sessions, err := d.format.sessions(db, d.path, ours)
+			ours := func(cwd string, last time.Time) bool { return filepath.IsAbs(cwd) && holds(filepath.Clean(cwd), last) }
+			sessions, err := d.format.sessions(db, d.path, func(cwd string) bool { return ours(cwd, time.Time{}) })
 			d.listed = d.documents(sessions, ours)
 			return err
 		})
@@ -110,10 +110,10 @@ func same(a, b fs.FileInfo) bool {
 }
 
 // documents returns the sessions of the project, sorted by path.
-func (d *database) documents(sessions []dbSession, ours func(string) bool) []Document {
+func (d *database) documents(sessions []dbSession, ours func(cwd string, last time.Time) bool) []Document {
 	all := []Document{}
 	for _, s := range sessions {
-		if !ours(s.cwd) || s.id == "" || strings.ContainsAny(s.id, `/\#`) {
+		if !ours(s.cwd, s.updated) || s.id == "" || strings.ContainsAny(s.id, `/\#`) {
 			continue
 		}
 		all = append(all, Document{Path: d.Name() + "/" + s.id, File: d.path, Scope: ScopeProject, Kind: KindConversation, Format: d.format.name,

@@ -148,7 +148,7 @@ func (f *Folder) List(ctx context.Context) (Listing, error) {
 	defer f.mu.Unlock()
 	w := walker{ctx: ctx, folder: f, root: at, facts: make(map[string]fileFacts, len(f.known))}
 	if project := f.options.SessionsOf; project != nil {
-		w.holds, w.held, w.strange = project.Holder(), map[string]bool{}, map[string]string{}
+		w.holds, w.strange = project.Holder(), map[string]string{}
 		if f.options.groups != nil {
 			w.belongs = f.options.groups(project)
 		}

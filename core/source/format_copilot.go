@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Copilot CLI keeps its sessions in ~/.copilot/session-state/<id>/events.jsonl, before 1.0 in
@@ -148,7 +149,7 @@ func copilotChatGroups(storage string) func(Project) func(string) belonging {
 	return func(p Project) func(string) belonging {
 		holds := p.Holder()
 		return func(name string) belonging {
-			if folder := editorWorkspace(filepath.Join(storage, name, "workspace.json")); folder != "" && holds(folder) {
+			if folder := editorWorkspace(filepath.Join(storage, name, "workspace.json")); folder != "" && holds(folder, time.Time{}) {
 				return named
 			}
 			return elsewhere

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/memcore/memcore/internal/safefile"
 )
@@ -42,7 +43,7 @@ func geminiGroups(home string) func(Project) func(string) belonging {
 		}
 		return func(name string) belonging {
 			owner := strings.TrimSpace(string(readSmall(filepath.Join(home, "tmp", name, ".project_root"))))
-			if filepath.IsAbs(owner) && holds(owner) || owner == "" && of[name] {
+			if filepath.IsAbs(owner) && holds(owner, time.Time{}) || owner == "" && of[name] {
 				return named
 			}
 			return elsewhere
@@ -51,7 +52,7 @@ func geminiGroups(home string) func(Project) func(string) belonging {
 }
 
 // geminiRegistered returns the names of folders that projects.json gives to the project.
-func geminiRegistered(home string, holds func(string) bool) map[string]bool {
+func geminiRegistered(home string, holds func(string, time.Time) bool) map[string]bool {
 	var registry struct {
 		Projects map[string]string `json:"projects"`
 	}
@@ -60,7 +61,7 @@ func geminiRegistered(home string, holds func(string) bool) map[string]bool {
 		return of
 	}
 	for cwd, name := range registry.Projects {
-		if filepath.IsAbs(cwd) && holds(cwd) {
+		if filepath.IsAbs(cwd) && holds(cwd, time.Time{}) {
 			of[name] = true
 		}
 	}

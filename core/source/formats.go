@@ -99,8 +99,9 @@ type Project interface {
 	// Folders returns the working directories of the project, absolute, also those that are gone.
 	Folders() []string
 	// Holder returns a function that reports whether a session that began in a folder, which may be
-	// gone, is of the project as it is now.
-	Holder() func(folder string) bool
+	// gone, and last said something at a time is of the project as it is now. With the zero time it
+	// reports whether any session there is. It is not safe for concurrent use.
+	Holder() func(folder string, last time.Time) bool
 }
 
 // KnownOptions say where Known looks.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf16"
 
@@ -24,11 +25,11 @@ type testProject struct{ folders, others []string }
 
 func (p testProject) Folders() []string { return p.folders }
 
-func (p testProject) Holder() func(string) bool {
+func (p testProject) Holder() func(string, time.Time) bool {
 	in := func(all []string, folder string) bool {
 		return slices.ContainsFunc(all, func(root string) bool { _, ok := paths.Within(root, folder); return ok })
 	}
-	return func(folder string) bool { return in(p.folders, folder) && !in(p.others, folder) }
+	return func(folder string, _ time.Time) bool { return in(p.folders, folder) && !in(p.others, folder) }
 }
 
 // knownIn returns the options of an ordinary home.

@@ -43,8 +43,7 @@ type walker struct {
 
 	// Of FolderOptions.SessionsOf:
 	belongs func(name string) belonging // of a folder in the root; nil for all
-	holds   func(folder string) bool
-	held    map[string]bool   // what holds returned, by working directory
+	holds   func(folder string, last time.Time) bool
 	strange map[string]string // another project's working directory, by folder in the root
 }
 
@@ -255,7 +254,7 @@ func (w *walker) log(path string, info fs.FileInfo) {
 	switch {
 	case found.export && w.root.info.IsDir():
 		w.skip(path, "it holds all of a person's conversations; name the file to read it")
-	case facts.cwd != "" && !w.ranHere(facts.cwd):
+	case facts.cwd != "" && !w.ranHere(facts.cwd, info.ModTime()):
 		if top := w.top(path); w.strange != nil && w.strange[top] == "" {
 			w.strange[top] = facts.cwd
 		}
@@ -275,17 +274,10 @@ func (w *walker) log(path string, info fs.FileInfo) {
 	}
 }
 
-// ranHere reports whether a session that began in a folder is of the project.
-func (w *walker) ranHere(cwd string) bool {
-	if w.holds == nil {
-		return true
-	}
-	held, known := w.held[cwd]
-	if !known {
-		held = filepath.IsAbs(cwd) && w.holds(cwd)
-		w.held[cwd] = held
-	}
-	return held
+// ranHere reports whether a session that began in a folder, and last said something at a time, is of
+// the project.
+func (w *walker) ranHere(cwd string, last time.Time) bool {
+	return w.holds == nil || filepath.IsAbs(cwd) && w.holds(cwd, last)
 }
 
 // top returns the name of the folder in the root that a path is in.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/internal/app/config"
@@ -15,7 +17,8 @@ import (
 
 // followMove brings what memcore keeps of a repository along when its folder was moved: the state,
 // with all that must not be found again, and the sessions. Agents' logs name the former folder. The
-// index is made again.
+// index is made again. What is new where another project was is noted as such: what agents did
+// there before is not its own.
 func (w *Workspace) followMove() {
 	at, err := w.Folders()
 	if w.Places != nil || err != nil {
@@ -24,15 +27,18 @@ func (w *Workspace) followMove() {
 	if _, err := os.Lstat(at.WorkspacePath()); err == nil {
 		return // it is known here
 	}
-	mark := w.WorkingDirectories().Mark()
-	if mark == "" {
-		return
-	}
+	project := w.WorkingDirectories()
+	mark, began := project.Mark(), project.Began()
+	isAfter := false                          // it is where another project was
 	entries, _ := os.ReadDir(at.Workspaces()) // there may be none
 	for _, entry := range entries {
 		there := at.OwnOf(entry.Name())
 		was, err := workspace.Load(there.Sources())
-		if err != nil || was.Mark != mark || there.Own() == at.Own() {
+		if err != nil || there.Own() == at.Own() {
+			continue
+		}
+		if was.Mark != mark || mark == "" {
+			isAfter = isAfter || slices.Contains(was.Folders, w.Project)
 			continue
 		}
 		if _, err := os.Lstat(was.Workspace); was.Workspace != w.Project && !errors.Is(err, fs.ErrNotExist) {
@@ -44,6 +50,18 @@ func (w *Workspace) followMove() {
 		}
 		w.Note("the project was at %s; what memcore keeps of it came along", was.Workspace)
 		return
+	}
+	if isAfter {
+		if began.IsZero() {
+			began = time.Now()
+		}
+		_, err := workspace.Change(context.Background(), at.Sources(), func(s *workspace.Sources) error {
+			s.Workspace, s.Since = w.Project, began
+			return nil
+		})
+		if err != nil {
+			w.Log.Warn("sessions of the project that was here before are not told apart", "workspace", w.Project, "error", err)
+		}
 	}
 }
 

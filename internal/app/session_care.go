@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -57,7 +58,8 @@ func (w *Workspace) Remember(ctx context.Context) {
 	}
 }
 
-// rememberFolders notes working directories that were not seen before.
+// rememberFolders notes working directories that were not seen before, and those that are another
+// repository's now.
 func (w *Workspace) rememberFolders(ctx context.Context, at config.Folders) error {
 	seen, err := workspace.Load(at.Sources())
 	if err != nil {
@@ -66,11 +68,12 @@ func (w *Workspace) rememberFolders(ctx context.Context, at config.Folders) erro
 	project := w.WorkingDirectories()
 	present, mark := project.Checkouts(), project.Mark()
 	seen.Workspace = w.Project
-	if len(seen.Unseen(present)) == 0 && seen.Mark == mark {
+	left := project.With(seen, nil).Left()
+	if len(seen.Unseen(present)) == 0 && seen.Mark == mark && maps.EqualFunc(left, seen.Left, time.Time.Equal) {
 		return nil
 	}
 	_, err = workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
-		s.Workspace, s.Mark = w.Project, mark
+		s.Workspace, s.Mark, s.Left = w.Project, mark, left
 		s.Saw(present...)
 		return nil
 	})

@@ -4,8 +4,6 @@ package workspace
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -13,17 +11,16 @@ import (
 // and no other has: number and time of a file that git writes once, when it makes the folder. "" if
 // there is none. A download cannot bring the number along.
 func (p Project) Mark() string {
-	if !p.IsRepository() || p.repository.Shared == "" {
+	if !p.IsRepository() {
 		return ""
 	}
-	for _, name := range []string{"description", filepath.Join("info", "exclude")} {
-		info, err := os.Lstat(filepath.Join(p.repository.Shared, name))
-		if err != nil {
-			continue
-		}
-		if stat, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() {
-			return fmt.Sprintf("%s %d %d", filepath.Base(name), stat.Ino, info.ModTime().UnixNano())
-		}
+	info := p.firstFile()
+	if info == nil {
+		return ""
 	}
-	return ""
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s %d %d", info.Name(), stat.Ino, info.ModTime().UnixNano())
 }

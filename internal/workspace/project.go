@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/memcore/memcore/internal/git/repository"
 	"github.com/memcore/memcore/internal/paths"
@@ -102,54 +103,104 @@ func (p Project) OriginalOf(folder string) string {
 }
 
 // Folders returns all folders in which agents have worked on the project: Folder, those of
-// Checkouts, and those seen before that nothing else has taken since.
+// Checkouts, and those seen before, also if one is something else now.
 func (p Project) Folders() []string {
 	all := append([]string{p.Folder}, p.Checkouts()...)
 	for _, folder := range p.known.Folders {
-		if !slices.Contains(all, folder) && !p.isTaken(folder) {
+		if !slices.Contains(all, folder) {
 			all = append(all, folder)
 		}
 	}
 	return all
 }
 
-// isTaken reports whether a folder that was the project's is another one now. A working directory
-// that git has forgotten still names the repository.
-func (p Project) isTaken(folder string) bool {
-	return exists(folder) && !p.repository.Names(folder)
+// left returns when a folder that was the project's before became something else; zero if it did not.
+// A working directory that git has forgotten still names the repository. Of an ordinary folder
+// nothing tells when it was made: then it is now, until Sources.Left says when memcore saw it.
+// checkouts are those of Checkouts.
+func (p Project) left(folder string, checkouts []string) time.Time {
+	switch at, known := p.known.Left[folder]; {
+	case folder == p.Folder || slices.Contains(checkouts, folder) || p.repository.Names(folder):
+		return time.Time{}
+	case known:
+		return at
+	case !exists(folder):
+		return time.Time{}
+	}
+	if began := ProjectOf(folder).Began(); !began.IsZero() {
+		return began
+	}
+	return time.Now()
 }
 
-// Holder returns a function that reports whether an agent that works in a folder, which may be gone,
-// works on the project as it is now. The nearest folder upwards that is known decides.
-func (p Project) Holder() func(folder string) bool {
-	own, infos := map[string]bool{}, []os.FileInfo{}
+// Left returns those of the folders seen before that are something else now, with since when.
+func (p Project) Left() map[string]time.Time {
+	all, checkouts := map[string]time.Time{}, p.Checkouts()
+	for _, folder := range p.known.Folders {
+		if at := p.left(folder, checkouts); !at.IsZero() {
+			all[folder] = at
+		}
+	}
+	return all
+}
+
+// A tenure is when a folder was the project's: from a time to another; zero does not bound it.
+type tenure struct {
+	held        bool
+	from, until time.Time
+}
+
+func (t tenure) includes(at time.Time) bool {
+	return t.held && (at.IsZero() || !at.Before(t.from) && (t.until.IsZero() || at.Before(t.until)))
+}
+
+// Holder returns a function that reports whether an agent that worked in a folder, which may be gone,
+// and last said something at a time, worked on the project as it is now. With the zero time it
+// reports whether any did. The nearest folder upwards that is known decides. Each folder is looked
+// at once. The function is not safe for concurrent use.
+func (p Project) Holder() func(folder string, last time.Time) bool {
+	own, infos, checkouts := map[string]tenure{}, []os.FileInfo{}, p.Checkouts()
 	for _, folder := range p.Folders() {
-		own[folder] = true
+		t := tenure{held: true, from: p.known.Since, until: p.left(folder, checkouts)}
+		if own[folder] = t; !t.until.IsZero() {
+			continue
+		}
 		if info, err := os.Stat(folder); err == nil {
 			infos = append(infos, info)
 		}
 	}
 	// isOwn also knows folders whose name is written in another case, on systems that ignore it.
 	isOwn := func(folder string) bool {
-		if own[folder] {
-			return true
-		}
 		info, err := os.Stat(folder)
 		return err == nil && slices.ContainsFunc(infos, func(known os.FileInfo) bool { return os.SameFile(known, info) })
 	}
-	return func(folder string) bool {
-		for at := range upFrom(paths.Resolve(folder)) {
-			if isOwn(at) {
-				return true
-			}
-			if marks(at, repository.Marker) || marks(at, beans) {
-				return ProjectOf(at).Folder == p.Folder || p.noteOther(at)
-			}
-			if slices.Contains(p.known.Others, at) && !exists(at) {
-				return false
-			}
+	decided := own
+	var decide func(at string) tenure
+	decide = func(at string) (t tenure) {
+		if t, ok := decided[at]; ok {
+			return t
 		}
-		return false
+		defer func() { decided[at] = t }()
+		all := tenure{held: true, from: p.known.Since}
+		switch {
+		case isOwn(at):
+			return all
+		case marks(at, repository.Marker) || marks(at, beans):
+			if ProjectOf(at).Folder == p.Folder || p.noteOther(at) {
+				return all
+			}
+			return tenure{}
+		case slices.Contains(p.known.Others, at) && !exists(at), at == filepath.Dir(at):
+			return tenure{}
+		}
+		return decide(filepath.Dir(at))
+	}
+	resolved := map[string]string{}
+	return func(folder string, last time.Time) bool {
+		if _, ok := resolved[folder]; !ok {
+			resolved[folder] = paths.Resolve(folder)
+		}
+		return decide(resolved[folder]).includes(last)
 	}
 }
 
@@ -161,6 +212,34 @@ func (p Project) noteOther(folder string) bool {
 		p.note(folder)
 	}
 	return false
+}
+
+// Began returns when the working directory was made, by a file that git writes once; zero if it is
+// none of a repository.
+func (p Project) Began() time.Time {
+	if p.repository.Folder == "" {
+		return time.Time{}
+	}
+	if info, err := os.Lstat(filepath.Join(p.Checkout, repository.Marker)); err == nil && info.Mode().IsRegular() {
+		return info.ModTime()
+	}
+	if info := p.firstFile(); info != nil {
+		return info.ModTime()
+	}
+	return time.Time{}
+}
+
+// firstFile returns a file that git writes once, when it makes a repository; nil if there is none.
+func (p Project) firstFile() os.FileInfo {
+	if p.repository.Shared == "" {
+		return nil
+	}
+	for _, name := range []string{"description", filepath.Join("info", "exclude")} {
+		if info, err := os.Lstat(filepath.Join(p.repository.Shared, name)); err == nil && info.Mode().IsRegular() {
+			return info
+		}
+	}
+	return nil
 }
 
 func exists(path string) bool {

@@ -4,9 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// now is when sessions of these tests last said something.
+var now = time.Now().Add(time.Hour)
 
 // linked makes a working directory of a repository, as "git worktree add" does.
 func linked(t *testing.T, main, root string) {
@@ -68,12 +72,12 @@ func TestProjectOfARepository(t *testing.T) {
 		"app/vendored/../src":         true,
 		"app/src/../../application/x": false,
 	} {
-		require.Equal(t, want, holds(at(folder)), folder)
+		require.Equal(t, want, holds(at(folder), now), folder)
 	}
 	require.NoError(t, os.Symlink(at("application"), at("app/link")))
 	require.NoError(t, os.Symlink(at("app"), at("way")))
-	require.False(t, holds(at("app/link/x")), "it leads to another project")
-	require.True(t, holds(at("way/src")))
+	require.False(t, holds(at("app/link/x"), now), "it leads to another project")
+	require.True(t, holds(at("way/src"), now))
 }
 
 // Git forgets a removed working directory. memcore's state does not.
@@ -82,26 +86,42 @@ func TestWorkingDirectoriesThatAreGone(t *testing.T) {
 	gone := at("worktrees/a1/app")
 	linked(t, at("app"), gone)
 	unlink(t, at("app"), gone)
-	require.False(t, ProjectOf(at("app")).Holder()(gone))
+	require.False(t, ProjectOf(at("app")).Holder()(gone, now))
 	p := ProjectOf(at("app")).With(Sources{Folders: []string{gone}}, nil)
 	require.Equal(t, []string{at("app"), gone}, p.Folders())
-	require.True(t, p.Holder()(filepath.Join(gone, "src")))
+	require.True(t, p.Holder()(filepath.Join(gone, "src"), now))
 
 	// Another repository takes its place.
 	linked(t, at("other"), gone)
-	require.False(t, p.Holder()(gone))
+	require.False(t, p.Holder()(gone, now))
+	require.True(t, p.Holder()(filepath.Join(gone, "src"), now.Add(-48*time.Hour)), "it ran there before")
+	left := p.Left()
+	require.Len(t, left, 1)
 	unlink(t, at("other"), gone)
+	p = p.With(Sources{Folders: []string{gone}, Left: left}, nil)
+	require.False(t, p.Holder()(gone, now), "the other's, though it is gone")
+	require.True(t, p.Holder()(gone, now.Add(-48*time.Hour)))
+	p = p.With(Sources{Folders: []string{gone}}, nil)
 	require.NoError(t, os.MkdirAll(filepath.Join(gone, ".git"), 0o755))
-	require.False(t, p.Holder()(gone))
+	require.False(t, p.Holder()(gone, now))
 	require.NoError(t, os.RemoveAll(gone))
 	require.NoError(t, os.MkdirAll(gone, 0o755))
-	require.False(t, p.Holder()(gone), "an ordinary folder may be of anything")
+	require.False(t, p.Holder()(gone, now), "an ordinary folder may be of anything")
+	require.True(t, p.Holder()(gone, now.Add(-48*time.Hour)), "what was left of the working directory")
 
 	// What git has forgotten, but still names the repository, is no other project.
 	linked(t, at("app"), gone)
 	require.NoError(t, os.RemoveAll(at("app/.git/worktrees")))
-	require.True(t, p.Holder()(gone))
-	require.False(t, ProjectOf(at("app")).Holder()(gone), "it was never proven to be of the repository")
+	require.True(t, p.Holder()(gone, now))
+	require.False(t, ProjectOf(at("app")).Holder()(gone, now), "it was never proven to be of the repository")
+}
+
+// What ran in a folder before the project came there is another's.
+func TestProjectWhereAnotherWas(t *testing.T) {
+	at := projectTree(t, "app/.git")
+	p := ProjectOf(at("app")).With(Sources{Since: now.Add(-24 * time.Hour)}, nil)
+	require.True(t, p.Holder()(at("app/src"), now))
+	require.False(t, p.Holder()(at("app/src"), now.Add(-48*time.Hour)))
 }
 
 // What was another project stays that when it is gone, though its folder was in this one.
@@ -109,23 +129,23 @@ func TestOtherProjectsThatAreGone(t *testing.T) {
 	at := projectTree(t, "app/.git", "app/vendored/.git", "app/notes/.beans", "lib/.git", "elsewhere/.git")
 	linked(t, at("lib"), at("app/libside"))
 	var seen Sources
-	holder := func() func(string) bool {
+	holder := func() func(string, time.Time) bool {
 		return ProjectOf(at("app")).With(seen, func(other string) { seen.Others = append(seen.Others, other) }).Holder()
 	}
 	folders := []string{at("app/vendored/src"), at("app/notes"), at("app/libside")}
 	for _, folder := range append(folders, at("elsewhere")) {
-		require.False(t, holder()(folder), folder)
+		require.False(t, holder()(folder, now), folder)
 	}
 	require.Equal(t, []string{at("app/vendored"), at("app/notes"), at("app/libside")}, seen.Others, "elsewhere is not in the project")
 	unlink(t, at("lib"), at("app/libside"))
 	require.NoError(t, os.RemoveAll(at("app/vendored")))
 	require.NoError(t, os.RemoveAll(at("app/notes")))
 	for _, folder := range folders {
-		require.False(t, holder()(folder), folder)
+		require.False(t, holder()(folder, now), folder)
 	}
-	require.True(t, holder()(at("app/gone")))
+	require.True(t, holder()(at("app/gone"), now))
 	require.NoError(t, os.MkdirAll(at("app/notes"), 0o755))
-	require.True(t, holder()(at("app/notes")), "it is an ordinary folder of the project now")
+	require.True(t, holder()(at("app/notes"), now), "it is an ordinary folder of the project now")
 }
 
 // A download may claim to be a working directory of any repository.
@@ -134,8 +154,8 @@ func TestClaimToBeOfAProject(t *testing.T) {
 	linked(t, at("app"), at("side"))
 	require.NoError(t, os.WriteFile(at("evil/.git"), []byte("gitdir: "+at("app/.git/worktrees/side")+"\n"), 0o644))
 	require.Equal(t, at("evil"), ProjectOf(at("evil")).Folder)
-	require.False(t, ProjectOf(at("app")).Holder()(at("evil")))
-	require.False(t, ProjectOf(at("evil")).Holder()(at("app")))
+	require.False(t, ProjectOf(at("app")).Holder()(at("evil"), now))
+	require.False(t, ProjectOf(at("evil")).Holder()(at("app"), now))
 }
 
 func TestProjectWithoutGit(t *testing.T) {
@@ -146,9 +166,9 @@ func TestProjectWithoutGit(t *testing.T) {
 	require.False(t, p.IsRepository())
 	require.Empty(t, p.Checkouts())
 	holds := p.Holder()
-	require.True(t, holds(at("plain/sub/gone")))
-	require.False(t, holds(at("plain/repository")))
-	require.False(t, holds(at("plainer")))
+	require.True(t, holds(at("plain/sub/gone"), now))
+	require.False(t, holds(at("plain/repository"), now))
+	require.False(t, holds(at("plainer"), now))
 }
 
 // A folder with .beans inside of a repository is the same workspace in each working directory.
@@ -158,9 +178,9 @@ func TestFolderOfARepository(t *testing.T) {
 	p := ProjectOf(at("side/services/api"))
 	require.Equal(t, at("app/services/api"), p.Folder)
 	require.Equal(t, at("side/services/api"), p.Checkout)
-	require.True(t, p.Holder()(at("side/services/api/x")))
-	require.True(t, p.Holder()(at("app/services/api")))
-	require.False(t, p.Holder()(at("app/src")))
-	require.False(t, ProjectOf(at("app")).Holder()(at("side/services/api")))
+	require.True(t, p.Holder()(at("side/services/api/x"), now))
+	require.True(t, p.Holder()(at("app/services/api"), now))
+	require.False(t, p.Holder()(at("app/src"), now))
+	require.False(t, ProjectOf(at("app")).Holder()(at("side/services/api"), now))
 	require.Equal(t, at("side/new"), ProjectOf(at("side/new")).Folder, "the main checkout has none")
 }

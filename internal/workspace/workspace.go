@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/memcore/memcore/internal/git/repository"
 	"github.com/memcore/memcore/internal/jsonfile"
@@ -120,6 +121,12 @@ type Sources struct {
 	// Folders are the project's working directories that memcore has seen, and paths that it had
 	// before it moved. Agents know it by them, also after they are gone.
 	Folders []string `json:"folders,omitempty"`
+	// Left are those of Folders that have become something else, with since when. What ran there
+	// before is still of this project.
+	Left map[string]time.Time `json:"left,omitempty"`
+	// Since is when the project began, if its folder was another project's before: what ran there
+	// until then is of that one.
+	Since time.Time `json:"since,omitzero"`
 	// Mark is Project.Mark when memcore saw the project last.
 	Mark string `json:"mark,omitempty"`
 	// Others are folders in those that were other projects' when memcore saw them.
