@@ -191,11 +191,12 @@ func (c *changes) scanKept(ctx context.Context, o Options, indexed *manifest, pr
 		unreadable[skip.Path] = true
 	}
 	logs := keptLogs{keptlog.In(o.Kept), map[string]bool{}}
-	names := map[string]bool{}
+	names, unnamed := map[string]bool{}, false
 	if o.Kept != "" {
 		var err error
-		if names, err = logs.Names(); err != nil {
-			return err
+		if names, err = logs.Names(); err != nil { // what was known stays known
+			unnamed = true
+			c.skipped = append(c.skipped, source.Skip{Path: keptSource, Reason: err.Error(), Unreadable: true})
 		}
 	}
 	for path, known := range indexed.Documents {
@@ -206,7 +207,7 @@ func (c *changes) scanKept(ctx context.Context, o Options, indexed *manifest, pr
 		case present[path] || unlisted[known.Source]:
 			continue
 		case isLog && unreadable[path] && !known.Unsure: // what was known stays known
-		case isLog && names[name] && (unreadable[path] || keptlog.Gone(known.File)):
+		case isLog && (names[name] || unnamed && known.Kept.Bytes > 0) && (unreadable[path] || keptlog.Gone(known.File)):
 			if known.Unsure {
 				c.read = append(c.read, located{Document: known.document(path), from: logs})
 			}

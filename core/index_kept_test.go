@@ -353,6 +353,29 @@ func TestDamagedKeptLogOfAGrowingLog(t *testing.T) {
 	require.Contains(t, mem.archived(chatLog), "warped since")
 }
 
+// A folder of kept logs that cannot be listed costs nothing that is known, and nothing else.
+func TestUnreadableKeptLogs(t *testing.T) {
+	mem := keeping(t)
+	m := mem.open()
+	index(t, m)
+	mem.remove("chat.jsonl")
+	moved := mem.options.Kept + "-moved"
+	require.NoError(t, os.Rename(mem.options.Kept, moved))
+	require.NoError(t, os.WriteFile(mem.options.Kept, nil, 0o600))
+	mem.write("note.md", "The mill is blue.")
+	for range 2 {
+		report := index(t, m)
+		require.Zero(t, report.Removed)
+		require.Len(t, report.Skipped, 1)
+	}
+	require.NotEmpty(t, search(t, m, "mill blue").Hits)
+	require.Contains(t, search(t, m, "frame warped").Hits[0].Text, "warped since")
+	require.NoError(t, os.Remove(mem.options.Kept))
+	require.NoError(t, os.Rename(moved, mem.options.Kept))
+	require.Empty(t, index(t, m).Skipped)
+	require.Contains(t, search(t, m, "frame warped").Hits[0].Text, "warped since")
+}
+
 // What is kept can be removed from outside, as when it is too old.
 func TestRemovedKeptLog(t *testing.T) {
 	mem := keeping(t)
