@@ -195,12 +195,21 @@ func (p Project) Holder() func(folder string, last time.Time) bool {
 		}
 		return decide(filepath.Dir(at))
 	}
+	// resolve is paths.Resolve. Most folders of other projects are gone, and have the same parents.
 	resolved := map[string]string{}
-	return func(folder string, last time.Time) bool {
-		if _, ok := resolved[folder]; !ok {
-			resolved[folder] = paths.Resolve(folder)
+	var resolve func(folder string) string
+	resolve = func(folder string) string {
+		real, ok := resolved[folder]
+		if !ok && (len(folder) > paths.Longest || exists(folder) || folder == filepath.Dir(folder)) {
+			real = paths.Resolve(folder)
+		} else if !ok {
+			real = filepath.Join(resolve(filepath.Dir(folder)), filepath.Base(folder))
 		}
-		return decide(resolved[folder]).includes(last)
+		resolved[folder] = real
+		return real
+	}
+	return func(folder string, last time.Time) bool {
+		return decide(resolve(paths.Absolute(folder))).includes(last)
 	}
 }
 
