@@ -59,9 +59,17 @@ type call struct {
 type result struct {
 	id, name, output string
 	failed           bool
-	denied           bool // the log says that a person rejected the call
-	byAgent          bool // the agent wrote the output of the failure, not the command that failed
+	denied           denial
 }
+
+// A denial is how a result shows that a person rejected the call.
+type denial int
+
+const (
+	denialNone   denial = iota // only its text may say so
+	denialSaid                 // it begins as the agent's own sentence, which a server could repeat
+	denialMarked               // the log marks it
+)
 
 // An openCall waits for its result.
 type openCall struct {

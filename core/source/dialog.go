@@ -128,11 +128,14 @@ var (
 	clarifying = "The user wants to clarify these questions"
 )
 
-// rejection returns why the user rejected a call. A tool or command that fails could claim one: unless
-// the agent wrote what the failure says, it counts only if the log itself marks the call as rejected.
+// rejection returns why the user rejected a call. What a program or a server prints could claim one,
+// in any words: it counts of a dialog, or if the log or the agent itself says that the call was
+// rejected.
 func rejection(name, about, output string, got result) []reply {
 	isDialog := slices.Contains(planTools, name) || slices.Contains(questionTools, name)
-	if !got.denied && !isDialog && (!got.failed || !got.byAgent || strings.HasPrefix(name, "mcp__")) {
+	switch {
+	case isDialog, got.denied == denialMarked:
+	case got.denied != denialSaid || !got.failed || strings.HasPrefix(name, "mcp__"):
 		return nil
 	}
 	found := reason().FindStringSubmatch(output)
@@ -231,15 +234,28 @@ func (q question) isOption(answer string) bool {
 			}
 		}
 	}
-	if slices.Contains(labels, answer) {
-		return true
-	}
-	for part := range strings.SplitSeq(answer, ", ") { // of several
-		if !slices.Contains(labels, part) {
-			return false
+	return joins(labels, answer)
+}
+
+// joins reports whether a text is labels with ", " between them. A label may hold that, too.
+func joins(labels []string, text string) bool {
+	const between = ", "
+	reached := map[int]bool{0: true} // where a label may begin
+	for at := range len(text) {
+		if !reached[at] {
+			continue
+		}
+		for _, label := range labels {
+			rest, is := strings.CutPrefix(text[at:], label)
+			if is && label != "" && rest == "" {
+				return true
+			}
+			if is && label != "" && strings.HasPrefix(rest, between) {
+				reached[at+len(label)+len(between)] = true
+			}
 		}
 	}
-	return true
+	return false
 }
 
 // unanswered are what agents write for a question that the user left out.

@@ -240,9 +240,7 @@ func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) st
 		out.handedBack(in.claudeOrigin)
 	}
 	for i := range out.results {
-		got := &out.results[i]
-		got.denied = in.ToolDenialKind != "" && !strings.Contains(in.ToolDenialKind, "auto")
-		got.byAgent = !strings.HasPrefix(got.output, "Exit code ") // behind which a command's output stands
+		out.results[i].denied = claudeDenial(in.ToolDenialKind, out.results[i].output)
 	}
 	if in.IsMeta {
 		out.calls = nil
@@ -252,6 +250,22 @@ func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) st
 		return fmt.Sprintf("a prompt whose source is %q, of which it is not known who wrote it", unknown)
 	}
 	return ""
+}
+
+// claudeRejected begins the result of a call that the user rejected. Before what a command prints
+// stands its exit code.
+const claudeRejected = "The user doesn't want to "
+
+// claudeDenial reads the kind of a denial, such as "user-rejected", which logs have since 2026. A
+// rule, a hook or a model may deny, too.
+func claudeDenial(kind, output string) denial {
+	switch {
+	case strings.Contains(kind, "user"):
+		return denialMarked
+	case kind == "" && strings.HasPrefix(output, claudeRejected):
+		return denialSaid
+	}
+	return denialNone
 }
 
 // handedBack reads the report of a message, which the origin has without what surrounds it.

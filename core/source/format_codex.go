@@ -190,6 +190,7 @@ type codexResponse struct {
 	ID        string          `json:"id"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
+	Namespace string          `json:"namespace"` // of the tool, if a server or a client has it
 	Arguments json.RawMessage `json:"arguments"`
 	Input     json.RawMessage `json:"input"`
 	Action    json.RawMessage `json:"action"`
@@ -340,6 +341,9 @@ func codexInjected(text string) bool {
 
 func (in codexResponse) call() call {
 	out := call{id: in.CallID, name: in.Name}
+	if in.Namespace != "" && !strings.HasPrefix(in.Namespace, codexAgents) {
+		out.name = strings.TrimSuffix(in.Namespace, "__") + "__" + in.Name
+	}
 	switch in.Type {
 	case "local_shell_call":
 		var action struct {
@@ -364,6 +368,10 @@ func (in codexResponse) call() call {
 	}
 	return out
 }
+
+// codexAgents begins the namespace of Codex's own tools for subagents. Others are of servers: their
+// tools may have the names of Codex's.
+const codexAgents = "multi_agent"
 
 // codexResult reads a text, text blocks, or an object with one. Old shells wrote JSON with an exit
 // code.
