@@ -17,6 +17,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/charset"
 	"github.com/memcore/memcore/store"
 )
 
@@ -268,7 +269,11 @@ func (w *writer) cut(r *reading, content source.Content, earlier digest.Digest, 
 	records, leftOut, warnings := w.recordsOf(r.doc, content, request, r.entry.Said)
 	r.entry.countTurns(content, leftOut, before)
 	r.entry.Request = requestBefore(r.entry.Resume, content, request)
-	if content.Encoding != "" {
+	switch content.Encoding {
+	case "":
+	case charset.Unknown:
+		warnings = append(warnings, fmt.Sprintf("%s: it is not UTF-8, and its encoding is not known, so that only its ASCII was read: save it as UTF-8", r.doc.Path))
+	default:
 		warnings = append(warnings, fmt.Sprintf("%s: read as %s, since it is not UTF-8", r.doc.Path, content.Encoding))
 	}
 	w.report.Warnings = append(w.report.Warnings, warnings...)

@@ -180,7 +180,11 @@ func (r *reader) fetch(root, real string, limit int, known *parsed) (*parsed, er
 		return r.o.Cache.store(&again), nil
 	}
 	c := parse(real, data)
-	if encoding != "" {
+	switch encoding {
+	case "":
+	case charset.Unknown:
+		c.problem(0, "is not UTF-8, and its encoding is not known, so that only its ASCII is read: save it as UTF-8")
+	default:
 		c.problem(0, "is read as %s, since it is not UTF-8", encoding)
 	}
 	c.hash, c.info, c.readAt = hash, info, now

@@ -107,7 +107,7 @@ type Position struct {
 // Content is Markdown or Turns, depending on the document's Kind.
 type Content struct {
 	Markdown []byte // UTF-8
-	// Encoding names that of the file, if it is not UTF-8.
+	// Encoding names that of the file, as package charset has it, if it is not UTF-8.
 	Encoding string
 	Turns    []chunker.Turn
 	// Agent means that the log is of an agent at work.

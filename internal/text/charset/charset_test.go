@@ -5,6 +5,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
 
 	"github.com/memcore/memcore/internal/text/charset"
 )
@@ -20,7 +27,8 @@ func TestDecode(t *testing.T) {
 		{"UTF-16 with half a character", "\xff\xfea\x00b", "a\ufffd", charset.UTF16},
 		{"Latin-1", "Gr\xf6\xdfe h\xe4ngt\r\nab", "Größe hängt\r\nab", charset.Windows1252},
 		{"Windows-1252", "\x93caf\xe9\x94 \x80 5", "“café” € 5", charset.Windows1252},
-		{"a byte that Windows-1252 lacks", "caf\xe9 \x81", "café \ufffd", charset.Windows1252},
+		{"a byte that Windows-1252 lacks", "caf\xe9 \x81 na\xefve d\xe9j\xe0", "café \ufffd naïve déjà", charset.Windows1252},
+		{"signs of Windows-1252", "5\xa0\xb0C \x96 \xbfqu\xe9? col\xb7lecci\xf3, \xabl'\xe9t\xe9\xbb 3\xbd", "5\u00a0°C – ¿qué? col·lecció, «l'été» 3½", charset.Windows1252},
 		{"one wrong byte in UTF-8", "Größe h\xe4ngt über", "Größe h\xe4ngt über", ""},
 		{"cut in a character", "Größe\xc3", "Größe\xc3", ""},
 		{"UTF-8 in Latin-1", "h\xe4ngt h\xe4ufig \xfcber \xc3\xb6", "hängt häufig über Ã¶", charset.Windows1252},
@@ -30,6 +38,38 @@ func TestDecode(t *testing.T) {
 			got, encoding := charset.Decode([]byte(tt.text))
 			assert.Equal(t, tt.want, string(got))
 			assert.Equal(t, tt.encoding, encoding)
+		})
+	}
+}
+
+// What is no Windows-1252 is not read as that.
+func TestDecodeUnknown(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		of   encoding.Encoding
+		text string
+		want string
+	}{
+		{"Windows-1251", charmap.Windows1251, "Порт сервера 7443, перезапуск.", "\ufffd \ufffd 7443, \ufffd."},
+		{"KOI8-R", charmap.KOI8R, "Сервер в подвале", ""},
+		{"Windows-1250", charmap.Windows1250, "Wyłącz drukarkę przed północą, żeby błąd zniknął", ""},
+		{"Windows-1253", charmap.Windows1253, "Ο διακομιστής είναι στο υπόγειο", ""},
+		{"Windows-1256", charmap.Windows1256, "الخادم يعمل كل يوم", ""},
+		{"Windows-874", charmap.Windows874, "เซิร์ฟเวอร์", ""},
+		{"Shift JIS", japanese.ShiftJIS, "本番サーバーのポートは8443です。毎週金曜日に再起動します。", ""},
+		{"EUC-JP", japanese.EUCJP, "毎週金曜日に再起動します。", ""},
+		{"GB 18030", simplifiedchinese.GB18030, "生产服务器的端口是9443，每周五重新启动。", ""},
+		{"Big5", traditionalchinese.Big5, "伺服器的連接埠是6443，每週五重新啟動。", ""},
+		{"EUC-KR", korean.EUCKR, "운영 서버의 포트는 5443입니다.", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text, err := tt.of.NewEncoder().String(tt.text)
+			require.NoError(t, err)
+			got, encoding := charset.Decode([]byte("# x\n\n" + text))
+			assert.Equal(t, charset.Unknown, encoding)
+			if tt.want != "" {
+				assert.Equal(t, "# x\n\n"+tt.want, string(got))
+			}
 		})
 	}
 }
