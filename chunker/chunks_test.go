@@ -3,6 +3,7 @@ package chunker_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,6 +138,9 @@ func TestFrontmatterIsText(t *testing.T) {
 		{"nothing else", "---\nname: freeze\ndescription: No deploys\ntype: project\n---\n", `2-4 "name: freeze\ndescription: No deploys\ntype: project"`},
 		{"nothing but a title", "---\ntitle: T\n---\n\n", `2-2 "title: T"`},
 		{"a second name", "---\ntitle: T\nname: t-1\n---\ntext\n", `3-5 "name: t-1\n\ntext"`},
+		{"a sentence under any key", "---\ntitle: A day at the sea\nstatus: replaced by the note on tofu\nlayout: post\n---\ntext\n", `3-6 "status: replaced by the note on tofu\n\ntext"`},
+		{"what is nested", "---\nmeta:\n  description: The jelly sets at dusk\n  id: 7\n---\ntext\n", `3-6 "  description: The jelly sets at dusk\n\ntext"`},
+		{"a sentence without blanks", "---\n状态: 这个决定已经被新的决定代替了\n路径: /a/b\n---\ntext\n", `2-5 "状态: 这个决定已经被新的决定代替了\n\ntext"`},
 		{"nothing that tells", "---\ntitle: T\nlayout: post\n---\ntext\n", `5-5 "text"`},
 		{"Windows lines, other keys", "\ufeff---\r\n\"description\": Größe\r\nкод: 7\r\n...\r\ntext\r\n", `2-5 "\"description\": Größe\n\ntext"`},
 	} {
@@ -167,6 +171,17 @@ func TestFrontmatterIsBounded(t *testing.T) {
 			require.True(t, strings.HasSuffix(last.Text, "# A\n\ntext"), last.Text)
 			require.Equal(t, strings.Count(front, "\n")+7, last.EndLine)
 		})
+	}
+}
+
+// A long list leaves room for what follows it.
+func TestFrontmatterAfterLists(t *testing.T) {
+	for name, list := range map[string]string{
+		"items":  "tags:\n" + strings.Repeat("  - another\n", 1000),
+		"a line": "tags: [" + strings.Repeat("another, ", 1000) + "last]\n",
+	} {
+		doc := chunker.Markdown("a.md", []byte("---\n"+list+"description: The marmot sleeps\n---\n\ntext\n"), chunker.Options{})
+		require.True(t, slices.ContainsFunc(doc.Chunks, func(c chunker.Chunk) bool { return strings.Contains(c.Text, "The marmot sleeps") }), name)
 	}
 }
 

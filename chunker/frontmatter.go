@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
@@ -101,26 +102,66 @@ var tellingKeys = map[string]bool{
 // metaKey matches the line that begins with a key, of YAML or TOML.
 var metaKey = lazy.Regexp(`^["']?([\pL_][\pL\pN _-]*)["']?[ \t]*[:=](?:[ \t]|$)|^\[`)
 
+// maxShownOfKey bounds what is shown of one list, such as a thousand tags.
+const maxShownOfKey = maxShown / 4
+
+// isList reports whether a line is an item of a list, or has one.
+func isList(line string) bool {
+	_, value, _ := strings.Cut(line, ": ")
+	return strings.HasPrefix(strings.TrimSpace(line), "- ") || strings.HasPrefix(strings.TrimSpace(value), "[")
+}
+
+// saysSomething reports whether a line of frontmatter has a sentence as its value: then a person
+// wrote it to be read, whatever its key is.
+func saysSomething(line string) bool {
+	value := line
+	if m := metaEntry().FindString(line); m != "" {
+		value = line[len(m):]
+	}
+	words, foreign := 0, 0
+	for word := range strings.FieldsSeq(value) {
+		if strings.ContainsFunc(word, unicode.IsLetter) && !strings.ContainsAny(word, `/\=<>{}`) {
+			words++
+		}
+		for _, r := range word {
+			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+				foreign++ // written without blanks
+			}
+		}
+	}
+	return words >= 4 || foreign >= 8
+}
+
+// metaEntry matches what stands before the value of a key or an item of a list.
+var metaEntry = lazy.Regexp(`^[ \t]*(?:- +)?(?:["']?[\pL_][\pL\pN _-]{0,40}["']?[ \t]*[:=][ \t]+)?`)
+
 // telling returns the lines of frontmatter that say what the document is about, at most maxShown
 // bytes. If it has no other text, these are all lines.
 func telling(text, title string, alone bool) (kept []span) {
-	wanted, room := false, maxShown
+	wanted, isTitle, room, ofKey := false, false, maxShown, maxShownOfKey
 	for at := windowEnd(text, 0); at < len(text) && room > 0; {
 		end := windowEnd(text, at)
 		line := strings.TrimRight(text[at:end], " \t\n")
 		if m := metaKey().FindStringSubmatch(line); m != nil {
 			key := strings.ToLower(strings.TrimSpace(m[1]))
-			wanted = tellingKeys[key] && (title == "" || !slices.Contains(titleKeys[:], key) || !strings.Contains(line, title))
+			ofKey = maxShownOfKey
+			isTitle = title != "" && slices.Contains(titleKeys[:], key) && strings.Contains(line, title)
+			wanted = tellingKeys[key] && !isTitle
 		}
 		last := end == len(text) // closes the frontmatter
 		switch {
-		case last || !wanted && !alone || line == "" || strings.HasPrefix(line, "#"):
+		case last || line == "" || strings.HasPrefix(line, "#"):
+		case !wanted && !alone && (isTitle || !saysSomething(line)):
+		case isList(line) && ofKey == 0:
+		case isList(line) && end-at > ofKey:
+			kept = append(kept, span{at, at + len(head(line, ofKey))}, span{end - 1, end})
+			room, ofKey = max(room-ofKey, 0), 0 // the next key may say more
 		case end-at > room:
 			kept = append(kept, span{at, at + len(head(line, room))}, span{end - 1, end})
 			room = 0
 		default:
 			kept = append(kept, span{at, end})
-			room -= end - at
+			room, ofKey = room-(end-at), max(ofKey-(end-at), 0)
 		}
 		at = end
 	}
