@@ -1,6 +1,9 @@
 package payload
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 const (
 	// minURI is the shortest content of a data URI, in bytes.
@@ -181,10 +184,38 @@ func (s *shape) random() bool {
 	return s.maxJoined >= minRun && changes >= 0.2 && digits >= 0.1
 }
 
+// maxData is how long a line of JSON may be that people read, such as a setting, in bytes.
+const maxData = 16 << 10
+
+// isData reports whether a line is JSON that says something: settings or records, and not the shapes
+// of a drawing, whose few names come again and again with numbers.
+func isData(line string) bool {
+	line = strings.Trim(line, " \t\r>`|")
+	if len(line) > maxData || !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "[") || !json.Valid([]byte(line)) {
+		return false
+	}
+	d := drawing{names: map[string]bool{}}
+	for from, inText := 0, false; from < len(line); {
+		i := from
+		for ; i < len(line) && (inText || strings.IndexByte(",{}[]", line[i]) < 0); i++ {
+			if line[i] == '\\' && inText {
+				i++
+			} else if line[i] == '"' {
+				inText = !inText
+			}
+		}
+		if i = min(i, len(line)); i > from {
+			d.inside(line[from:i], from)
+		}
+		from = i + 1
+	}
+	return d.lines > 0 && !d.isDrawn()
+}
+
 // isMinified reports whether a line is code without spaces. Of prose in Latin script 0.13 is white
 // space, of minified code 0.02 to 0.05. Scripts without spaces are not ASCII.
 func isMinified(line string) bool {
-	if len(line) < minMinified || saysInTags(line) {
+	if len(line) < minMinified || saysInTags(line) || isData(line) {
 		return false
 	}
 	size, blank, letters, code, foreign := 0, 0, 0, 0, 0

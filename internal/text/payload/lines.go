@@ -183,13 +183,17 @@ func (d *drawing) line(f *finder, line string, at int) {
 	case next.Open() && !was:
 		*d = drawing{fence: next, start: -1, names: map[string]bool{}}
 	case was && !next.Open():
-		if d.lines >= minDrawing && 3*d.numbers > d.lines && 5*d.wordless > 3*d.lines && 5*len(d.names) < d.named && 2*d.named > d.lines {
+		if d.lines >= minDrawing && d.isDrawn() {
 			f.add(d.start, d.stop)
 		}
 		*d = drawing{}
 	case was:
 		d.inside(line, at)
 	}
+}
+
+func (d *drawing) isDrawn() bool {
+	return 3*d.numbers > d.lines && 5*d.wordless > 3*d.lines && 5*len(d.names) < d.named && 2*d.named > d.lines
 }
 
 func (d *drawing) inside(line string, at int) {
