@@ -36,7 +36,7 @@ func Named(text string, in *time.Location) (s Span, ok bool) {
 		if m == nil {
 			break
 		}
-		if s, ok := c.numbers(text[from:], m); ok && s.isNamed(text, from) {
+		if s, ok := c.numbers(text[from:], m); ok && s.isNamed(text, from) && !isNumber(text[:from+s.Start], text[from+s.Start:from+s.End]) {
 			return s.moved(from), true
 		}
 		from += max(m[1]-1, m[0]+1)
@@ -49,6 +49,16 @@ func Named(text string, in *time.Location) (s Span, ok bool) {
 		return Span{}, false
 	}
 	return spans[0], spans[0].isNamed(text, 0)
+}
+
+// counted matches what stands before the number of a ticket, an invoice or a telephone.
+var counted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\b\p{Lu}[\p{Lu}\d]+[- :]|[#№]|\+\d{1,3}[ -]|(?i:\b(?:id|nos?|nr|num(?:ber)?|nummer|ticket|issue|pr|error|code|invoice|order|case|bug|task|rechnung|auftrag|kunde|tel(?:efon)?|phone|port)\b[-_ .:#]+))$`)
+})
+
+// isNumber reports whether digits that could be a date are a number of something else.
+func isNumber(before, digits string) bool {
+	return strings.Trim(digits, "0123456789") == "" && counted().MatchString(before)
 }
 
 func (s Span) moved(by int) Span {
