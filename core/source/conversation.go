@@ -129,13 +129,26 @@ type conversation struct {
 	marks [2]mark // of the last two turns
 	// lastAnswer is valid until the user speaks again, dialogs apart.
 	lastAnswer *mark
-	// Of a subagent's log: what it says of itself, whether the log of the session that asked was
-	// looked for and is there, and what the subagent was asked.
-	sub           *subagent
-	looked, asked bool
-	subtask       string
+	// Of a subagent's log: what it says of itself, whether the log of the session that asked is there,
+	// and what the subagent was asked.
+	sub     *subagent
+	asker   found
+	subtask string
+	// parent says of a fork whether the log of the session that it copied is there. Else the copy is
+	// all that is left of it.
+	parent found
 	// replaced is how the conversation was after the last turn that may be written again.
 	replaced rewritten
+}
+
+// found is whether something is there that is looked for once.
+type found struct{ looked, there bool }
+
+func (f *found) is(look func() bool) bool {
+	if !f.looked {
+		f.looked, f.there = true, look()
+	}
+	return f.there
 }
 
 // copied says which records are copies of another session's, as in a fork. They count in that.

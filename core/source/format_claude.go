@@ -24,7 +24,7 @@ import (
 // was, and before they came, the shape of the text. Reports of subagents come as the result of a
 // call, as a notification, or as a message with isMeta. Left out are thinking, the program's messages
 // to itself (isMeta, system reminders, output of its own commands), side chains within a session, and
-// what a fork copied (forkedFrom).
+// what a fork copied of a log that is there (forkedFrom).
 //
 // A subagent has a log of its own, <session>/subagents/agent-<id>.jsonl, earlier agent-<id>.jsonl
 // beside the session's; see report.
@@ -85,7 +85,7 @@ type claudeRecord struct {
 	IsAPIErrorMessage bool            `json:"isApiErrorMessage"`
 	Message           json.RawMessage `json:"message"`
 	Attachment        json.RawMessage `json:"attachment"`
-	ForkedFrom        json.RawMessage `json:"forkedFrom"` // an object if the record is a copy
+	ForkedFrom        json.RawMessage `json:"forkedFrom"` // the session and the record of which this is a copy
 	Operation         string          `json:"operation"`  // on the queue of prompts
 	Content           json.RawMessage `json:"content"`    // of a queue-operation: a text
 	ToolDenialKind    string          `json:"toolDenialKind"`
@@ -151,7 +151,7 @@ func parseClaude(c *conversation, r record) string {
 		c.session = in.SessionID
 	}
 	switch {
-	case len(in.ForkedFrom) > 0 && first(in.ForkedFrom) == '{':
+	case first(in.ForkedFrom) == '{' && (in.IsSidechain || c.parent.is(func() bool { return claudeParent(c.file, in.ForkedFrom) })):
 		return ""
 	case in.IsSidechain:
 		return parseClaudeSubagent(c, r, in)
@@ -175,6 +175,18 @@ func parseClaude(c *conversation, r record) string {
 	return fmt.Sprintf("unknown type %q", in.Type)
 }
 
+// claudeParent reports whether the log is there of which a record is a copy.
+func claudeParent(file string, forkedFrom json.RawMessage) bool {
+	var of struct {
+		Session string `json:"sessionId"`
+	}
+	if json.Unmarshal(forkedFrom, &of) != nil || !filepath.IsLocal(of.Session) {
+		return false
+	}
+	parent := filepath.Join(filepath.Dir(file), of.Session+".jsonl")
+	return isFile(parent) || isFile(parent+".zst")
+}
+
 // parseClaudeQueue reads a notification that waits for its turn: it is not always delivered.
 func parseClaudeQueue(c *conversation, r record, in claudeRecord) string {
 	if text := jsonText(in.Content); in.Operation == "enqueue" && prompt.ByMachine(text) {
@@ -186,7 +198,7 @@ func parseClaudeQueue(c *conversation, r record, in claudeRecord) string {
 // parseClaudeSubagent reads a subagent's record: of its own log, the report.
 func parseClaudeSubagent(c *conversation, r record, in claudeRecord) string {
 	name := filepath.Base(c.file)
-	if !strings.HasPrefix(name, "agent-") || c.asker(func() bool { return claudeAsker(c.file, in.SessionID) }) {
+	if !strings.HasPrefix(name, "agent-") || c.asker.is(func() bool { return claudeAsker(c.file, in.SessionID) }) {
 		return ""
 	}
 	var said claudeMessage

@@ -21,7 +21,7 @@ import (
 // codex-rs/protocol/src/protocol.rs and codex-rs/rollout/src/policy.rs. A line has a timestamp, a
 // type and a payload; before September 2025, only the payload. The response items are the
 // conversation; event_msg lines repeat them. Left out are reasoning, developer messages, what the
-// program writes in the user's name, and what a fork or a subagent copied of its parent: lines whose
+// program writes in the user's name, and what a subagent, or a fork of a log that is there, copied: lines whose
 // ordinal is below the one that session_meta names, or that are older than the session.
 //
 // The reports of subagents come as results of wait_agent, in a <subagent_notification> and as an
@@ -115,17 +115,21 @@ func parseCodexMeta(c *conversation, payload json.RawMessage) string {
 	}
 	c.session, c.time, c.known = meta.ID, parseTime(meta.Timestamp), true
 	parent := cmp.Or(meta.Parent, meta.ForkedFrom)
-	c.copied.below = max(meta.HistoryStart, meta.HistoryBase.End)
+	copies := copied{below: max(meta.HistoryStart, meta.HistoryBase.End)}
 	if parent != "" {
-		c.copied.before = c.time
+		copies.before = c.time
 	}
 	var source struct {
 		Subagent json.RawMessage `json:"subagent"`
 	}
 	_ = json.Unmarshal(meta.Source, &source) // else it is a text, of a session of its own
 	if len(source.Subagent) == 0 && meta.ThreadSource != "subagent" {
+		if codexAsker(c.file, parent) { // else the copy is all that is left of it
+			c.copied = copies
+		}
 		return ""
 	}
+	c.copied = copies
 	var spawned struct {
 		Spawn struct {
 			Parent   string `json:"parent_thread_id"`
@@ -240,7 +244,7 @@ func parseCodexSubagent(c *conversation, r record, out message, in codexResponse
 	switch {
 	case in.Role == "user" && !codexInjected(text):
 		c.task(text)
-	case in.Role == "assistant" && (in.Phase != "commentary" || len(c.turns) == 0) && !c.asker(func() bool { return codexAsker(c.file, c.sub.parent) }):
+	case in.Role == "assistant" && (in.Phase != "commentary" || len(c.turns) == 0) && !c.asker.is(func() bool { return codexAsker(c.file, c.sub.parent) }):
 		c.conclude(r, out.time, c.sub.name, text)
 	}
 	return ""

@@ -196,7 +196,7 @@ func parseGeminiSubagent(c *conversation, r record, in geminiRecord) string {
 			text = strings.Join(textsIn(t.Args, nil), "\n\n")
 		}
 	}
-	if !c.asker(func() bool { return geminiAsker(c.file, c.sub.parent) }) {
+	if !c.asker.is(func() bool { return geminiAsker(c.file, c.sub.parent) }) {
 		c.conclude(r, parseTime(in.Timestamp), "", text)
 	}
 	return ""

@@ -19,8 +19,8 @@ import (
 // This follows github.com/badlogic/pi-mono (packages/coding-agent/docs/session.md and
 // src/core/session-manager.ts) and github.com/tiancaiamao/ai (pkg/session/entries.go,
 // pkg/context/message.go), 2026-11. The first line is the session. Entries form a tree; all
-// branches count. Left out are thinking, messages that the user did not see, and what a fork copied:
-// entries that are older than the session. Messages of extensions are not the user's.
+// branches count. Left out are thinking, messages that the user did not see, and what a fork copied of
+// a log that is there: entries that are older than the session. Messages of extensions are not the user's.
 
 func piFolders(k known) []FolderOptions {
 	all := k.in("sessions")
@@ -109,7 +109,7 @@ func parsePi(c *conversation, r record) string {
 	switch {
 	case in.Type == "session":
 		c.time = out.time
-		if in.Parent != "" {
+		if in.Parent != "" && piParent(c.file, in.Parent) {
 			c.copied.before = out.time
 		}
 		if in.ID != "" && in.ID != "messages" { // else the file names the session
@@ -127,6 +127,18 @@ func parsePi(c *conversation, r record) string {
 		return fmt.Sprintf("unknown type %q", in.Type)
 	}
 	return ""
+}
+
+// piParent reports whether the log is there that a fork copied: a path, or the ID that ends its name.
+func piParent(file, parent string) bool {
+	if filepath.IsAbs(parent) {
+		return isFile(parent)
+	}
+	if strings.ContainsAny(parent, `/\*?[`) {
+		return false
+	}
+	all, err := filepath.Glob(filepath.Join(globEscape(filepath.Dir(file)), "*"+parent+".jsonl"))
+	return err == nil && len(all) > 0
 }
 
 func parsePiMessage(c *conversation, r record, out message, entry string, raw json.RawMessage) string {

@@ -256,15 +256,6 @@ type subagent struct {
 	name   string // may be ""
 }
 
-// asker reports whether the log of the session is there that asked the subagent whose log this is.
-// look finds out, once.
-func (c *conversation) asker(look func() bool) bool {
-	if !c.looked {
-		c.looked, c.asked = true, look()
-	}
-	return c.asked
-}
-
 // task notes what a subagent was asked, by the first message of its log.
 func (c *conversation) task(text string) {
 	if text = strings.Join(strings.Fields(text), " "); c.subtask == "" {
