@@ -118,7 +118,7 @@ func parseGemini(c *conversation, r record) string {
 	if json.Unmarshal(r.json, &in) != nil {
 		return unreadable(r.json)
 	}
-	out := message{key: in.ID, again: true, time: parseTime(in.Timestamp)}
+	out, lost := message{key: in.ID, again: true, time: parseTime(in.Timestamp)}, ""
 	switch in.Type {
 	case "":
 		return geminiBookkeeping(c, in)
@@ -140,8 +140,11 @@ func parseGemini(c *conversation, r record) string {
 			return ""
 		}
 	case "gemini":
-		if !isContent(in.Content) && len(in.ToolCalls) == 0 {
+		switch readable := isContent(in.Content); {
+		case !readable && len(in.ToolCalls) == 0:
 			return noContent
+		case !readable && len(in.Content) > 0: // the calls count
+			lost = noContent
 		}
 		out.role, out.text = "assistant", geminiText(in.Content)
 		for _, t := range in.ToolCalls {
@@ -153,7 +156,7 @@ func parseGemini(c *conversation, r record) string {
 		return fmt.Sprintf("unknown type %q", in.Type)
 	}
 	c.add(r, out)
-	return ""
+	return lost
 }
 
 // geminiSaid returns a user's text without the files that they named.

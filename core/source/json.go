@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/text/charset"
 )
@@ -179,6 +180,9 @@ func (d *jsonLog) array(c *conversation, f format) {
 		}
 		value, ok := d.value()
 		if ok {
+			if !utf8.Valid(value) {
+				c.skip(r.line, notUTF8)
+			}
 			if r.json = value; !d.flat {
 				r.endLine = d.lineAt(d.at - 1)
 			}

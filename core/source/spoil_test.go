@@ -252,16 +252,32 @@ func TestSpoiltRecord(t *testing.T) {
 // A message without content is named in each format.
 func TestNoContent(t *testing.T) {
 	for format, record := range map[string]string{
-		"claude-code": `{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user"}}`,
-		"codex":       `{"type":"response_item","payload":{"type":"message","role":"user","content":7}}`,
-		"gemini-cli":  `{"id":"1","timestamp":"2026-01-20T10:00:01.000Z","type":"gemini"}`,
-		"openai":      `{"role":"user","content":7}`,
-		"pi":          `{"type":"message","message":{"role":"user"}}`,
+		"claude-code": `{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user"}}
+{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user","content":{"a":1}}}`,
+		"codex":      `{"type":"response_item","payload":{"type":"message","role":"user","content":7}}`,
+		"gemini-cli": `{"id":"1","timestamp":"2026-01-20T10:00:01.000Z","type":"gemini"}`,
+		"openai": `{"role":"user","content":7}
+{"role":"user","content":{"error":"timeout"}}`,
+		"pi": `{"type":"message","message":{"role":"user"}}`,
 	} {
 		path := filepath.Join(t.TempDir(), "log.jsonl")
 		write(t, path, record+"\n")
 		content := readLog(t, path, format, Position{})
-		require.Equal(t, map[string]int{noContent: 1}, content.Skipped, format)
+		require.Equal(t, map[string]int{noContent: 1 + strings.Count(record, "\n")}, content.Skipped, format)
 		require.Empty(t, content.Turns)
+	}
+}
+
+// Bytes that are not UTF-8 are named in a document, too, and a text of a wrong type beside calls.
+func TestNamedLosses(t *testing.T) {
+	for name, tt := range map[string]struct{ log, reason, said string }{
+		"a.json": {`{"messages":[{"role":"user","content":"a` + "\xff" + `b"},{"role":"user","content":"c"}]}`, notUTF8, "c"},
+		"b.jsonl": {`{"sessionId":"s","projectHash":"p","startTime":"2026-01-20T10:00:00Z"}
+{"id":"1","timestamp":"2026-01-20T10:00:01Z","type":"gemini","content":{"a":1},"toolCalls":[{"id":"t","name":"read_file","args":{"path":"x"},"status":"success"}]}
+`, noContent, `{"path":"x"}`},
+	} {
+		said, skipped := readSpoilt(t, t.TempDir(), name, tt.log)
+		require.Equal(t, map[string]int{tt.reason: 1}, skipped, name)
+		require.Contains(t, said, tt.said, name)
 	}
 }

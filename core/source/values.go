@@ -57,7 +57,13 @@ func parseContent(raw json.RawMessage) content {
 const noContent = "no content"
 
 // isContent reports whether parseContent reads such a value, or may leave it out.
-func isContent(raw json.RawMessage) bool { return strings.IndexByte(`"[{n`, first(raw)) >= 0 }
+func isContent(raw json.RawMessage) bool {
+	if first(raw) == '{' { // a block says of which type it is, or has text
+		var block map[string]json.RawMessage
+		return json.Unmarshal(raw, &block) == nil && (block["type"] != nil || block["text"] != nil)
+	}
+	return strings.IndexByte(`"[n`, first(raw)) >= 0
+}
 
 func (c *content) addText(text string) {
 	if text = strings.TrimSpace(text); text != "" {
