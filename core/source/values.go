@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -56,11 +57,14 @@ func parseContent(raw json.RawMessage) content {
 // noContent is the reason for skipping a message that says nothing, not even null.
 const noContent = "no content"
 
+// blockKeys are of blocks of all formats, the last four of Gemini CLI's.
+var blockKeys = []string{"type", "text", "functionCall", "functionResponse", "inlineData", "fileData"}
+
 // isContent reports whether parseContent reads such a value, or may leave it out.
 func isContent(raw json.RawMessage) bool {
-	if first(raw) == '{' { // a block says of which type it is, or has text
+	if first(raw) == '{' { // a block says of which type it is, or has something that is known
 		var block map[string]json.RawMessage
-		return json.Unmarshal(raw, &block) == nil && (block["type"] != nil || block["text"] != nil)
+		return json.Unmarshal(raw, &block) == nil && slices.ContainsFunc(blockKeys, func(key string) bool { return block[key] != nil })
 	}
 	return strings.IndexByte(`"[n`, first(raw)) >= 0
 }
