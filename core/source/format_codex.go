@@ -21,8 +21,8 @@ import (
 // codex-rs/protocol/src/protocol.rs and codex-rs/rollout/src/policy.rs. A line has a timestamp, a
 // type and a payload; before September 2025, only the payload. The response items are the
 // conversation; event_msg lines repeat them. Left out are reasoning, developer messages, what the
-// program writes in the user's name, and what a subagent, or a fork of a log that is there, copied: lines whose
-// ordinal is below the one that session_meta names, or that are older than the session.
+// program writes in the user's name, and what a subagent, or a fork of a log that is there, copied:
+// lines whose ordinal is below the one that session_meta names, or that are older than the session.
 //
 // The reports of subagents come as results of wait_agent, in a <subagent_notification> and as an
 // agent_message; a subagent has a log of its own (see report).
