@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -66,7 +67,13 @@ type Log struct {
 	From int `json:"from"`
 	// Turns is their number; Frame sets it.
 	Turns int `json:"turns,omitempty"`
+	// Number is that of the format of the lines; Frame sets it.
+	Number int `json:"number"`
 }
+
+// formatNumber counts up when lines change their meaning. The file is the only copy of a log that is
+// gone, so that older numbers have to be read, too.
+const formatNumber = 1
 
 // Gone reports whether the file of the log is gone, or was emptied.
 func (l Log) Gone() bool { return Gone(l.File) }
@@ -114,21 +121,25 @@ func (s Store) Size(path string) int64 {
 	return info.Size()
 }
 
+// packer is one for all frames: to make one takes longer than to pack the turns of most logs.
+var packer = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(windowSize))
+})
+
 // Frame encodes turns for Write or Append.
 func Frame(log Log, turns []chunker.Turn) ([]byte, error) {
-	var frame bytes.Buffer
-	packed, err := zstd.NewWriter(&frame, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithWindowSize(windowSize))
-	if err != nil {
-		return nil, err
-	}
-	lines := json.NewEncoder(packed)
-	log.Turns = len(turns)
-	err = lines.Encode(line{Log: &log})
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
+	log.Turns, log.Number = len(turns), formatNumber
+	err := lines.Encode(line{Log: &log})
 	for i := range turns {
 		err = errors.Join(err, lines.Encode(line{Turn: &turns[i]}))
 	}
-	err = errors.Join(err, packed.Close())
-	return frame.Bytes(), err
+	packed, failed := packer()
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	return packed.EncodeAll(text.Bytes(), nil), nil
 }
 
 // Write replaces the file of a document by a frame. Its time of change is that of the log.
@@ -233,7 +244,7 @@ func (s Store) Read(path string) (log Log, turns []chunker.Turn, err error) {
 		}
 		return true
 	})
-	log.From, log.Turns = 1, 0
+	log.From, log.Turns, log.Number = 1, 0, 0
 	return log, turns, err
 }
 
@@ -283,6 +294,9 @@ func (s Store) read(name string, do func(line) bool) error {
 		var l line
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrDamaged, name, cmp.Or(lines.Err(), err))
+		}
+		if l.Log != nil && l.Log.Number > formatNumber {
+			return fmt.Errorf("%w: %s: a newer memcore has written it: update this one", ErrDamaged, name)
 		}
 		if !do(l) {
 			return nil

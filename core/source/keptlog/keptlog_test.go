@@ -1,6 +1,7 @@
 package keptlog
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,4 +140,27 @@ func TestFileOfManyTurns(t *testing.T) {
 	_, turns, err := store.Read(log.Path)
 	require.ErrorIs(t, err, ErrDamaged)
 	require.Len(t, turns, maxText/each-1)
+}
+
+// A frame may hold more than a window of text that does not repeat, and what a newer program wrote is
+// not guessed at.
+func TestFrames(t *testing.T) {
+	store := In(t.TempDir())
+	var text strings.Builder
+	for i := range 400_000 {
+		fmt.Fprintf(&text, "%x ", i*2654435761)
+	}
+	log := Log{Path: "a.jsonl", Scope: "project", Format: "codex", From: 1}
+	require.NoError(t, store.Write(log, frame(t, log, turn(1, text.String()), turn(2, "two"))))
+	_, turns, err := store.Read("a.jsonl")
+	require.NoError(t, err)
+	require.Equal(t, []string{text.String(), "two"}, texts(turns))
+
+	newer, err := packer()
+	require.NoError(t, err)
+	data := newer.EncodeAll([]byte(`{"log":{"path":"b.jsonl","from":1,"number":2}}`+"\n"), nil)
+	require.NoError(t, store.Write(Log{Path: "b.jsonl"}, data))
+	_, err = store.Head(Name("b.jsonl"))
+	require.ErrorIs(t, err, ErrDamaged)
+	require.ErrorContains(t, err, "newer")
 }
