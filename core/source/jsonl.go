@@ -35,6 +35,8 @@ const (
 	textTooLong = "text longer than 256 KB, whose middle is left out"
 	notUTF8     = "characters that are not UTF-8, replaced"
 	hasNUL      = "NUL bytes, left out"
+
+	unpackedTooLong = "the rest of a packed log of more than 512 MB"
 )
 
 // readConversation goes on, or starts again if the file was rewritten. It stops when the turns take
@@ -121,6 +123,9 @@ func (c *conversation) readLines(ctx context.Context, log logFile, f format) err
 		line, err := lines.next()
 		switch {
 		case errors.Is(err, io.EOF):
+			if log.packed && lines.offset >= maxUnpacked {
+				c.skip(number, unpackedTooLong)
+			}
 			return ctx.Err()
 		case errors.Is(err, errLongLine):
 			c.skip(number, lineTooLong)
@@ -309,7 +314,7 @@ func (l logFile) from(ctx context.Context, offset int64) (io.ReadCloser, error) 
 	if err != nil {
 		return nil, err
 	}
-	text := unpacked.IOReadCloser()
+	text, left := unpacked.IOReadCloser(), maxUnpacked-offset
 	for offset > 0 && err == nil && ctx.Err() == nil {
 		var n int64
 		n, err = io.CopyN(io.Discard, text, min(offset, 16<<20))
@@ -319,8 +324,14 @@ func (l logFile) from(ctx context.Context, offset int64) (io.ReadCloser, error) 
 		text.Close()
 		return nil, fmt.Errorf("unpack: %w", err)
 	}
-	return text, nil
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(text, left), text}, nil
 }
+
+// maxUnpacked bounds the text of a packed log, of which 100 KB may hold gigabytes.
+var maxUnpacked int64 = 512 << 20
 
 // maxWindow bounds the memory of unpacking. zstd --ultra --long=27 makes the largest window that it
 // unpacks without being told to.

@@ -365,3 +365,18 @@ func TestReadStopsWhenCancelled(t *testing.T) {
 		}
 	}
 }
+
+// A small packed log cannot hold up an index: what it holds beyond a limit is left out and named.
+func TestPackedLogIsBounded(t *testing.T) {
+	was := maxUnpacked
+	t.Cleanup(func() { maxUnpacked = was })
+	maxUnpacked = 4096
+	packer, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	text := strings.Repeat(`{"role":"user","content":"a"}`+"\n", 1000)
+	path := filepath.Join(t.TempDir(), "log.jsonl.zst")
+	write(t, path, string(packer.EncodeAll([]byte(text), nil)))
+	content := readLog(t, path, "openai", Position{})
+	require.Len(t, content.Turns, 4096/30)
+	require.Equal(t, map[string]int{unpackedTooLong: 1}, content.Skipped)
+}
