@@ -253,6 +253,39 @@ func TestAppendOneLine(t *testing.T) {
 	}
 }
 
+// What a generated summary repeats is still in the file once.
+func TestPatchOfWhatTheSummaryRepeats(t *testing.T) {
+	d := newFixture(t)
+	_, err := d.data().Append(t.Context(), "facts/team.md", "releases go out on thursday", "")
+	require.NoError(t, err)
+	w, err := d.data().Patch(t.Context(), "facts/team.md", []Patch{{"thursday", "friday"}}, true)
+	require.NoError(t, err)
+	require.Empty(t, w.Failed)
+	require.Equal(t, "# Team Facts\n\n> Summary: releases go out on friday\n\n- releases go out on friday\n", d.read("data/memory/facts/team.md"))
+	w, err = d.data().Patch(t.Context(), "facts/team.md", []Patch{{"> Summary: releases go out on friday", "> Summary: releases"}}, true)
+	require.NoError(t, err)
+	require.Equal(t, "releases", w.Summary)
+}
+
+// The summary does not say on what is forgotten.
+func TestForgetLeavesNoSummary(t *testing.T) {
+	for before, want := range map[string]string{
+		"# A\n\n> Summary: the pager rings at noon, tea\n\n- the pager rings at noon\n- tea\n":              "# A\n\n> Summary: tea\n\n- tea\n",
+		"# A\r\n\r\n> Summary: the pager rings at noon, mine\r\n\r\n- the pager rings at noon\r\n- tea\r\n": "# A\r\n\r\n> Summary: mine\r\n\r\n- tea\r\n",
+		"# A\n\n> Summary: by hand\n\n- the pager rings at noon\n- tea\n":                                   "# A\n\n> Summary: by hand\n\n- tea\n",
+	} {
+		d := newFixture(t)
+		d.write("data/memory/facts/a.md", before)
+		found, err := StatementsAbout(Statement{Path: "facts/a.md", Dir: filepath.Join(d.project, "data", "memory"), Name: "facts/a.md"}, "pager rings noon")
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		_, done, err := d.journal().Forget(t.Context(), found[0], nil)
+		require.NoError(t, err)
+		require.True(t, done)
+		require.Equal(t, want, d.read("data/memory/facts/a.md"))
+	}
+}
+
 // A summary given for one append does not hide what comes later.
 func TestSummaryOfOneAppend(t *testing.T) {
 	d := newFixture(t)

@@ -109,7 +109,14 @@ func (j *Journal) Forget(ctx context.Context, s Statement, confirm func(context.
 			return "", err
 		}
 		c.Line = s.First
-		return section.Remove(before, s.First, s.Last)
+		after, err = section.Remove(before, s.First, s.Last)
+		if err != nil {
+			return "", err
+		}
+		summarise := revision(func(_ *Written, text string, _ bool) (string, error) {
+			return withoutForgotten(strings.ReplaceAll(before, "\r\n", "\n"), text), nil
+		})
+		return summarise.apply(&Written{}, after, true)
 	})
 }
 

@@ -3,6 +3,7 @@ package notes
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -50,6 +51,9 @@ func patching(patches []Patch, all bool) revision {
 			return "", fmt.Errorf("%w: %s; append to it to make it", ErrNoFile, w.Path)
 		}
 		text := before
+		if !slices.ContainsFunc(patches, func(p Patch) bool { return strings.Contains(p.OldText, "> Summary:") }) {
+			text = WithoutSummary(text) // which repeats what a fact says
+		}
 		w.Applied, w.Failed = 0, nil
 		for i, p := range patches {
 			n := strings.Count(text, p.OldText)
@@ -67,6 +71,8 @@ func patching(patches []Patch, all bool) revision {
 		}
 		if all && len(w.Failed) > 0 {
 			w.Applied = 0
+		}
+		if w.Applied == 0 {
 			return before, nil
 		}
 		text, w.Redacted = Clean(text)

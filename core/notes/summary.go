@@ -101,6 +101,27 @@ func withSummary(before, text, given string) string {
 	return front + line + "\n\n" + strings.TrimLeft(body, "\n")
 }
 
+// withoutForgotten takes out of the summary of a text what it said of lines that are gone since before.
+func withoutForgotten(before, text string) string {
+	start, end, own := summaryAt(text)
+	if end == 0 {
+		return text
+	}
+	summary := generate(text)
+	if own != generate(before) {
+		now := partsOf(text)
+		gone := slices.DeleteFunc(partsOf(before), func(part string) bool { return slices.Contains(now, part) })
+		kept := slices.DeleteFunc(strings.Split(own, ", "), func(part string) bool {
+			return slices.ContainsFunc(gone, func(other string) bool { return strings.EqualFold(part, other) })
+		})
+		summary = strings.Join(kept, ", ")
+	}
+	if summary == "" {
+		return text[:start] + strings.TrimLeft(text[end:], "\n")
+	}
+	return text[:start] + "> Summary: " + summary + text[end:]
+}
+
 // extended puts in front of a person's summary what a text says and before did not, unless the summary
 // has it. If that is too long for the index of files, the summary is generated.
 func extended(own, before, text string) string {
