@@ -111,7 +111,8 @@ func (c *conversation) chunksUnder(t Turn, text, heading string) bool {
 	return number > 0
 }
 
-// isLastAnswer reports whether no later turn answers the same request, which goes on after a dialog.
+// isLastAnswer reports whether no later turn answers the same request, which goes on after a
+// dialog.
 func isLastAnswer(turns []Turn, i int) bool {
 	for _, t := range turns[i+1:] {
 		switch {

@@ -104,8 +104,9 @@ func TestSessionOfText(t *testing.T) {
 	require.Equal(t, 3, strings.Count(text, "x := 1"), "long code is cut")
 }
 
-// A dialog goes on with the request, and what the user decides there is kept with what they were asked.
-// A subagent's report is an answer to the request; without one, to what the subagent was asked.
+// A dialog goes on with the request, and what the user decides there is kept with what they were
+// asked. A subagent's report is an answer to the request; without one, to what the subagent was
+// asked.
 func TestSessionOfDialogsAndSubagents(t *testing.T) {
 	const options = "There are two brokers that fit: NATS keeps it simple, Kafka keeps it all."
 	turns := log("user: set up the queue", "assistant: "+options, "user: NATS", "user: no", "user: # Queue\n\nNATS on mq-1.\n\n```sh\n"+strings.Repeat("make\n", 20)+"```", "subagent: Port 4222 is taken on mq-1.", "user: keep it in attic/", "assistant: It runs.")

@@ -14,9 +14,9 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A SetAside is a chunk without a vector because the embedder fails with its text and with no other.
-// Its words still find it. It is embedded when the text or the embedder changes, or the index is
-// rebuilt.
+// A SetAside is a chunk without a vector because the embedder fails with its text and with no
+// other. Its words still find it. It is embedded when the text or the embedder changes, or the
+// index is rebuilt.
 type SetAside struct {
 	Source string `json:"source"` // such as "notes/deploy.md#L4-L9"
 	Reason string `json:"reason"` // the embedder's error, without the text
@@ -116,8 +116,8 @@ type sieve struct {
 	failed    map[int]error // by index
 }
 
-// documents embeds texts. failed has the errors of those that are set aside, by index; their vectors
-// are nil. dimension is the index's, or 0.
+// documents embeds texts. failed has the errors of those that are set aside, by index; their
+// vectors are nil. dimension is the index's, or 0.
 //
 // One such text among n costs about 2 log2(n) more requests. Any number of them costs fewer than
 // 3n.

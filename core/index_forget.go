@@ -74,8 +74,8 @@ func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, 
 	return len(withoutStatements(records)) - len(left), err
 }
 
-// TellsOf reports whether the digest of a log tells of the turn that begins at a line: an exchange, a
-// statement, or a command that failed.
+// TellsOf reports whether the digest of a log tells of the turn that begins at a line: an exchange,
+// a statement, or a command that failed.
 func (m *Manager) TellsOf(ctx context.Context, path string, line int) (bool, error) {
 	d, err := m.digestOf(ctx, path)
 	return !isJSON(path) && (slices.ContainsFunc(d.Exchanges, func(e digest.Exchange) bool { return e.StartLine == line }) ||

@@ -19,8 +19,8 @@ import (
 
 // An agent deletes its logs some day (source.Document.Rotated). What the index reads of one is also
 // kept in Options.Kept, without secrets. When the file is gone, its document stays, with Gone; an
-// index that is made again reads it from there. It goes when it is forgotten or pruned, and when the
-// log is there, but no longer listed, or listed under another path.
+// index that is made again reads it from there. It goes when it is forgotten or pruned, and when
+// the log is there, but no longer listed, or listed under another path.
 
 // A keptFile is the file in Options.Kept of one log. Another size than Bytes means that a crash or
 // another index has changed it: then the log is read again from its beginning.
@@ -260,8 +260,8 @@ func (w *writer) markGone(paths []string) error {
 }
 
 // removeMoved removes logs that are gone from where they were, since their agent has moved them: to
-// its archive, or to a compressed file. Only another log of an agent can be the moved one: any clone
-// can bring a file of its name and session.
+// its archive, or to a compressed file. Only another log of an agent can be the moved one: any
+// clone can bring a file of its name and session.
 func (w *writer) removeMoved(ctx context.Context) error {
 	var moved []string
 	there := map[[2]string]bool{}

@@ -279,8 +279,8 @@ func TestLogThatMoves(t *testing.T) {
 	}
 }
 
-// A log in the project's folder may be a stranger's, who knows the name and session of the agent's: it
-// takes the place of none.
+// A log in the project's folder may be a stranger's, who knows the name and session of the agent's:
+// it takes the place of none.
 func TestLogOfAStrangerIsNoMovedLog(t *testing.T) {
 	text := strings.ReplaceAll(agentLog(millLog...), `"sessionId":"s"`, `"sessionId":"019f1b2c-7a"`)
 	mem := keeping(t)

@@ -12,8 +12,8 @@ import (
 )
 
 // recordsOf cuts a document into records without vectors. request is the title before the content
-// of a log, said the date that another document gives itself (saidDate); leftOut says why turns have
-// no record.
+// of a log, said the date that another document gives itself (saidDate); leftOut says why turns
+// have no record.
 func recordsOf(doc source.Document, content source.Content, request string, said noteDate, options chunker.Options) (records []store.Record, leftOut, warnings []string) {
 	var chunks []chunker.Chunk
 	switch {

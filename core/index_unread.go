@@ -32,7 +32,8 @@ func (w *writer) noteUnread(doc source.Document, err error) {
 	w.manifest.Unread[doc.Path] = unread{Size: doc.Size, ModTime: doc.ModTime, Changed: doc.Changed, Reason: reason}
 }
 
-// tryRead is read, of which a panic costs only its document: a daemon indexes other workspaces, too.
+// tryRead is read, of which a panic costs only its document: a daemon indexes other workspaces,
+// too.
 func (w *writer) tryRead(ctx context.Context, doc located) (r reading, err error) {
 	defer func() {
 		if p := recover(); p != nil {

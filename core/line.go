@@ -185,8 +185,8 @@ func (m *Manager) passage(current snapshot, units []unit, at int) Passage {
 	return m.judged(p, units[at])
 }
 
-// judged marks a passage that reads like instructions to a model, or takes its text out: a name must
-// not open what a search marks or withholds.
+// judged marks a passage that reads like instructions to a model, or takes its text out: a name
+// must not open what a search marks or withholds.
 func (m *Manager) judged(p Passage, u unit) Passage {
 	judge := func(r store.Record, text string) {
 		hit := MemoryHit{Kind: r.Kind, Path: r.Path, Speaker: r.Speaker, Session: r.Session, Text: text}
@@ -206,8 +206,8 @@ func (m *Manager) judged(p Passage, u unit) Passage {
 	return p
 }
 
-// resolve returns the document of a citation, or those of a name: one, but for chance. to is 0 for a
-// name.
+// resolve returns the document of a citation, or those of a name: one, but for chance. to is 0 for
+// a name.
 func (m *manifest) resolve(name string) (documents []string, from, to int) {
 	if document, from, to, ok := paths.ParseCitation(name); ok {
 		if _, known := m.Documents[document]; known {

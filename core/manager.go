@@ -51,8 +51,9 @@ type Options struct {
 	// Forgotten is the file with Forget's list: hashes of texts and names of documents. Keep it
 	// outside Folder: it is not derived. Without it Forget fails.
 	Forgotten string
-	// Kept is the folder with what is kept of logs whose agents delete them (source.Document.Rotated).
-	// Keep it outside Folder: it is not derived, once such a log is gone. "" keeps nothing.
+	// Kept is the folder with what is kept of logs whose agents delete them
+	// (source.Document.Rotated). Keep it outside Folder: it is not derived, once such a log is
+	// gone. "" keeps nothing.
 	Kept string
 	// Freshness limits how long a query first indexes changes on disk; 0 is 150 ms, negative skips
 	// that.

@@ -222,8 +222,8 @@ func (q *query) nearest(ctx context.Context, vector []float32, f store.Filter) (
 const maxAsked = 64 * minCandidates
 
 // distinct asks for hits until they have q.candidates texts: eighty copies of a session take one
-// place, or the others would be compared with fewer, and what is not copied would be crowded out. The
-// indexes have each copy, as only some may pass a filter.
+// place, or the others would be compared with fewer, and what is not copied would be crowded out.
+// The indexes have each copy, as only some may pass a filter.
 func (q *query) distinct(ask func(k int) ([]store.Hit, error)) ([]store.Hit, error) {
 	for k := q.candidates; ; k *= 4 {
 		hits, err := ask(k)

@@ -64,8 +64,8 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 	return lines
 }
 
-// suspects reports whether a line reads like an instruction to a model. It is left out: the mark of a
-// suspicious text would be longer than the line. Where suspicious texts are withheld, so is every
+// suspects reports whether a line reads like an instruction to a model. It is left out: the mark of
+// a suspicious text would be longer than the line. Where suspicious texts are withheld, so is every
 // line of a unit that has one.
 func (q *query) suspects(l Line, u rankedUnit) bool {
 	if q.judge == nil {
@@ -82,8 +82,8 @@ func (q *query) suspects(l Line, u rankedUnit) bool {
 // tell what it is about.
 const maxReferring = 6
 
-// refersBack: "yes, inspect it", "push", "now the other file". What a short order means stands in the
-// conversation, not in memory.
+// refersBack: "yes, inspect it", "push", "now the other file". What a short order means stands in
+// the conversation, not in memory.
 func (t *turn) refersBack(telling float64) bool {
 	return !t.question && telling < 2 && len(t.Numbered) == 0 && len(strings.Fields(t.Plain)) <= maxReferring
 }

@@ -31,7 +31,8 @@ type Statement struct {
 	Standing bool        `json:"standing,omitempty"` // it holds for all work, not for one order
 	Session  string      `json:"session,omitempty"`
 	Time     time.Time   `json:"time,omitzero"`
-	// Score is the evidence that it governs the prompt, in [0, 1]; 1 if the prompt's moment asks for it.
+	// Score is the evidence that it governs the prompt, in [0, 1]; 1 if the prompt's moment asks
+	// for it.
 	Score float64 `json:"score,omitempty"`
 }
 
@@ -41,9 +42,9 @@ const (
 	// sameSubject is the share of its telling words that a statement has in common with a newer one
 	// on the same subject, which replaces it.
 	sameSubject = 0.5
-	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is leastSaid;
-	// telling words in common count as sharedWord of that once. Without a cosine each counts as
-	// wordAlone, if they are half of the prompt's. Statements that share no word with an
+	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is
+	// leastSaid; telling words in common count as sharedWord of that once. Without a cosine each
+	// counts as wordAlone, if they are half of the prompt's. Statements that share no word with an
 	// order are given at the start of a session, and at their moments.
 	//
 	// What was said of one thing has to be nearer, leastOnce, and what corrects one answer only is

@@ -56,8 +56,8 @@ const (
 	// maxWritten limits the records that hold a query as it is written; the newest stay.
 	maxWritten = 200
 	// nearEnough and nearWithoutWords are the parts of a turn's threshold that a record without a
-	// word of the query must reach in a search of sessions. The second one is for a query whose words
-	// no record has.
+	// word of the query must reach in a search of sessions. The second one is for a query whose
+	// words no record has.
 	nearEnough       = 1.0 / 12
 	nearWithoutWords = 0.3
 )
@@ -124,8 +124,8 @@ func (q *query) addWritten(ctx context.Context, text string, g *gathered) error 
 	return nil
 }
 
-// asNotes makes the evidence of turns that of documents of their own, as which the models of relevance
-// judge them best when only the turns of sessions are compared.
+// asNotes makes the evidence of turns that of documents of their own, as which the models of
+// relevance judge them best when only the turns of sessions are compared.
 func (g *gathered) asNotes() {
 	g.question.BestDocument = 0
 	for _, c := range g.candidates {

@@ -121,9 +121,9 @@ func (a askedTimes) overlaps(d noteDate) bool {
 // which the keyword index holds as words of half the weight.
 const dateShare = 0.5 / (1.2 + 0.5)
 
-// holdDates lets notes of a time that is asked for hold its words, which are not in their text: "what
-// did the auditors want on 1 September". They must be about the rest of the question, too. Of turns,
-// the keyword index has the words of their dates.
+// holdDates lets notes of a time that is asked for hold its words, which are not in their text:
+// "what did the auditors want on 1 September". They must be about the rest of the question, too. Of
+// turns, the keyword index has the words of their dates.
 func (q *query) holdDates(g *gathered) {
 	words := g.question.Words[:min(len(g.question.Words), store.MostTerms)]
 	share := make([]float64, len(words)) // of the ceiling

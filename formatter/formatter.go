@@ -255,8 +255,8 @@ func attribution(hit core.MemoryHit) string {
 // maxBranch bounds the name of a branch, in bytes. A stranger may have named it.
 const maxBranch = 60
 
-// branchOf names the branch of a conversation, unless it is the usual one: what was found on another
-// may hold only there.
+// branchOf names the branch of a conversation, unless it is the usual one: what was found on
+// another may hold only there.
 func branchOf(hit core.MemoryHit) string {
 	branch := sanitize.Name(hit.Branch)
 	if slices.Contains([]string{"main", "master", "HEAD"}, branch) || len(branch) > maxBranch || IsFlagged(hit) {

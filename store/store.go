@@ -103,8 +103,8 @@ func (f Filter) PassesAt(t time.Time) bool {
 // any process, never half of one.
 type Index interface {
 	// Put adds records, or replaces those with the same ID, in the current batch. It does not keep
-	// recs. Errors: an invalid ID; ErrDimension; a vector whose norm is not 1. They name the record,
-	// and the batch stays as it was.
+	// recs. Errors: an invalid ID; ErrDimension; a vector whose norm is not 1. They name the
+	// record, and the batch stays as it was.
 	Put(ctx context.Context, recs []Record) error
 	// Delete removes records by ID, in the current batch. Unknown IDs are no error. The last change
 	// of an ID counts.

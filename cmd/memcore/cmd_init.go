@@ -198,9 +198,9 @@ func propose(a *cli, r initRequest, plan initPlan) (setup.Proposal, error) {
 	return proposal, proposal.AddSettings(a.SetupOptions(), a.UserFile(), settingsFor(a, r, plan), true)
 }
 
-// settingsFor returns the settings that init enters in the user's own file. Without a flag, what the
-// user has set stays. The value of a flag is always entered, also if it is the default or the value
-// of an environment variable: those may change later.
+// settingsFor returns the settings that init enters in the user's own file. Without a flag, what
+// the user has set stays. The value of a flag is always entered, also if it is the default or the
+// value of an environment variable: those may change later.
 func settingsFor(a *cli, r initRequest, plan initPlan) (all []setup.Setting) {
 	hooks := r.want.Hooks && len(plan.agents) > 0
 	open := func(flag, key string) bool { return r.chosen(flag) || hooks && a.Origin[key] == "" }

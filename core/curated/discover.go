@@ -172,8 +172,8 @@ func (r *request) inOriginal(path string) string {
 	return filepath.Join(r.o.Original, rel)
 }
 
-// original returns the file of Options.Original that a file of the project may be a trusted copy of,
-// or "".
+// original returns the file of Options.Original that a file of the project may be a trusted copy
+// of, or "".
 func (r *request) original(path string) string {
 	there := r.inOriginal(path)
 	if !r.o.TrustCopies || there == "" {

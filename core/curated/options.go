@@ -17,7 +17,8 @@ type Options struct {
 	// the main one. Private files, which git does not bring along, are its files where the project
 	// has none.
 	Original string
-	// TrustCopies trusts a file of the project while it has the bytes of a trusted file of Original.
+	// TrustCopies trusts a file of the project while it has the bytes of a trusted file of
+	// Original.
 	TrustCopies bool
 	// Home is the user's home folder. "" refuses "~" and, without Beans, has no global memory.
 	Home string

@@ -10,8 +10,8 @@ import "time"
 // Version grows when Of finds something else in the same log, so that indexes are made again.
 const Version = 5
 
-// A Digest is what a log says in short. All of it is in the order of the log, and without secrets if
-// the turns were.
+// A Digest is what a log says in short. All of it is in the order of the log, and without secrets
+// if the turns were.
 type Digest struct {
 	Exchanges  []Exchange  `json:"exchanges,omitempty"`
 	Statements []Statement `json:"statements,omitempty"`
@@ -35,7 +35,8 @@ type Exchange struct {
 	Reply string `json:"reply,omitempty"`
 	// Files are at most three files that the agent changed, as it named them.
 	Files []string `json:"files,omitempty"`
-	// Interrupted means that the user stopped the agent, or rejected its last call, without a reason.
+	// Interrupted means that the user stopped the agent, or rejected its last call, without a
+	// reason.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 

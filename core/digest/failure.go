@@ -33,9 +33,10 @@ func failed(use chunker.ToolUse) bool {
 	return code != "0" && (use.Failed || code != "")
 }
 
-// FailureOf returns what a call of a shell failed with, by the name, the arguments and the output of
-// the tool. It believes that the call failed. ok is false if that is not worth keeping: a call of
-// another tool, an output without an error, a failed test. The failure has neither place nor cure.
+// FailureOf returns what a call of a shell failed with, by the name, the arguments and the output
+// of the tool. It believes that the call failed. ok is false if that is not worth keeping: a call
+// of another tool, an output without an error, a failed test. The failure has neither place nor
+// cure.
 func FailureOf(tool, input, output string, redact func(string) string) (f Failure, ok bool) {
 	if redact == nil {
 		redact = func(text string) string { return text }

@@ -21,9 +21,9 @@ const (
 	maxRead      = 24 << 10 // bytes of a message that are looked at
 )
 
-// Of sums up turns. If the log was read before, up to the first of turns or further, then earlier is
-// its digest so far, else the zero Digest: what turns continue or repeat is replaced. redact takes
-// secrets out of what is quoted of answers and tools; nil keeps all.
+// Of sums up turns. If the log was read before, up to the first of turns or further, then earlier
+// is its digest so far, else the zero Digest: what turns continue or repeat is replaced. redact
+// takes secrets out of what is quoted of answers and tools; nil keeps all.
 //
 // Of a log that is read in pieces it is the same as of the whole.
 func Of(turns []chunker.Turn, earlier Digest, redact func(string) string) Digest {

@@ -16,10 +16,10 @@ const (
 // unread stands for an output of which Of reads only that there is one.
 const unread = "…"
 
-// Reduced returns what Of reads of a call of a tool, and of one that it does not know only the name:
-// of a command that worked not its output, of a file that was written not its content. redact takes
-// secrets out before anything is cut, so that no part of one is left. Reducing it again changes
-// nothing.
+// Reduced returns what Of reads of a call of a tool, and of one that it does not know only the
+// name: of a command that worked not its output, of a file that was written not its content. redact
+// takes secrets out before anything is cut, so that no part of one is left. Reducing it again
+// changes nothing.
 func Reduced(use chunker.ToolUse, redact func(string) string) chunker.ToolUse {
 	isShell := slices.Contains(shells, use.Name)
 	output, input := use.Output, use.Input

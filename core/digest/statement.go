@@ -315,9 +315,10 @@ func Introduces(sentence string) bool {
 	return !noNames[first] && !strings.HasSuffix(first, "ing")
 }
 
-// dialog adds what the user decided in a dialog of the agent. An option or a plan is in the words of
-// the agent, so that it is a decision whatever it says. With what was asked, so are own words that
-// state nothing by themselves, but for why a call was rejected: it may concern that call alone.
+// dialog adds what the user decided in a dialog of the agent. An option or a plan is in the words
+// of the agent, so that it is a decision whatever it says. With what was asked, so are own words
+// that state nothing by themselves, but for why a call was rejected: it may concern that call
+// alone.
 func (s *summary) dialog(t chunker.Turn, text string) {
 	text = head(s.redact(text), maxRead)
 	t.Text, t.Asked = text, s.redact(t.Asked)

@@ -18,7 +18,8 @@ import (
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
-// Kinds of events that mean something here. They are kinds of package inject/agents, which has more.
+// Kinds of events that mean something here. They are kinds of package inject/agents, which has
+// more.
 const (
 	PromptEvent = "prompt"
 	StartEvent  = "session start"
@@ -31,7 +32,8 @@ type Entry struct {
 	// Of has the ID again in the line of a result. It is first, so that readers who do not want
 	// results recognise the line by its beginning.
 	Of string `json:"of,omitempty"`
-	// Result has the candidates of a prompt, cut by Trim, in a line of its own. Only Explain reads it.
+	// Result has the candidates of a prompt, cut by Trim, in a line of its own. Only Explain reads
+	// it.
 	Result *core.Result `json:"result,omitempty"`
 	Head
 	Event
@@ -65,8 +67,8 @@ type Event struct {
 	Cut     string   `json:"cut,omitempty"` // what a long event lost
 	Tool    string   `json:"tool,omitempty"`
 	Touched []string `json:"touched,omitempty"` // files of the tool call
-	// Resets means that the agent's history is empty from here on, and Dropped is when the agent last
-	// had one that it dropped. What was before need not be read.
+	// Resets means that the agent's history is empty from here on, and Dropped is when the agent
+	// last had one that it dropped. What was before need not be read.
 	Resets  bool      `json:"resets,omitempty"`
 	Dropped time.Time `json:"dropped,omitzero"`
 	// Until is set if this event is to give what the session begins with, and says by when. Until
@@ -266,8 +268,8 @@ func trimmed(h core.MemoryHit) core.MemoryHit {
 	return kept
 }
 
-// HeldBack names the candidate that was nearest to being given and says what it missed; "" if nothing
-// was found. An empty answer must not read as if nothing were known.
+// HeldBack names the candidate that was nearest to being given and says what it missed; "" if
+// nothing was found. An empty answer must not read as if nothing were known.
 func HeldBack(r core.Result) string {
 	if len(r.Rejected) == 0 || r.Rejected[0].Explain == nil {
 		return ""
@@ -276,7 +278,8 @@ func HeldBack(r core.Result) string {
 	return fmt.Sprintf("the best that was found is %s: %s", best.Source, Decision(best, r.Threshold))
 }
 
-// Decision says why an explained candidate was given or not, and by how much it missed the threshold.
+// Decision says why an explained candidate was given or not, and by how much it missed the
+// threshold.
 func Decision(h core.MemoryHit, threshold float64) string {
 	e := h.Explain
 	switch short := threshold - h.Score; {
@@ -376,12 +379,12 @@ func Says(text string, others []string) bool {
 	return slices.ContainsFunc(others, func(other string) bool { return strings.Contains(text, plain(other)) })
 }
 
-// minQuoted is how long a title is at least, in bytes, that is taken for part of a text: headings and
-// names are in many texts.
+// minQuoted is how long a title is at least, in bytes, that is taken for part of a text: headings
+// and names are in many texts.
 const minQuoted = 24
 
-// quotes reports whether a title, which may be cut, is part of one of some texts, such as the request
-// that a passage answers.
+// quotes reports whether a title, which may be cut, is part of one of some texts, such as the
+// request that a passage answers.
 func quotes(title string, texts []string) bool {
 	title = strings.TrimSuffix(title, "…")
 	return len(title) >= minQuoted && slices.ContainsFunc(texts, func(text string) bool { return Says(text, []string{title}) })

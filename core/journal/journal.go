@@ -64,8 +64,8 @@ func (j Journal) Append(ctx context.Context, e Entry) error {
 	return j.Begin(ctx, &e, nil)
 }
 
-// Begin adds an event. decide, if any, sees what its session has, and may change the event before it
-// is added. Until then no other process adds anything.
+// Begin adds an event. decide, if any, sees what its session has, and may change the event before
+// it is added. Until then no other process adds anything.
 func (j Journal) Begin(ctx context.Context, e *Entry, decide func(Session)) error {
 	if j.file != "" {
 		unlock, err := jsonfile.Lock(ctx, j.file)
@@ -136,8 +136,8 @@ func (j Journal) Entries() ([]Entry, error) {
 // Of returns the entries of a session or subagent in the last maxTail bytes, like Entries.
 func (j Journal) Of(h Head) ([]Entry, error) { return j.of(h, maxTail) }
 
-// Recent is Of, but may leave out what was before the agent last dropped its history, so that it reads
-// little. A subagent, which begins without an event of its own, is looked for in less.
+// Recent is Of, but may leave out what was before the agent last dropped its history, so that it
+// reads little. A subagent, which begins without an event of its own, is looked for in less.
 func (j Journal) Recent(h Head) (own []Entry, err error) {
 	max := int64(maxTail)
 	if h.Sub != "" {
@@ -187,7 +187,8 @@ func (j Journal) Explain(entries ...*Entry) error {
 	return err
 }
 
-// Opened adds that the agent opened something, by its key or citation, to the last entry that gave it.
+// Opened adds that the agent opened something, by its key or citation, to the last entry that gave
+// it.
 func (j Journal) Opened(ctx context.Context, name string) error {
 	if name == "" {
 		return nil

@@ -235,7 +235,8 @@ func FuzzDataPath(f *testing.F) {
 	})
 }
 
-// A line of plain text becomes an item or an entry, which the summary names; other text stays as it is.
+// A line of plain text becomes an item or an entry, which the summary names; other text stays as it
+// is.
 func TestAppendOneLine(t *testing.T) {
 	for _, tt := range []struct{ name, file, entry, want string }{
 		{"a fact", "facts/user.md", "Name: Zhang San", "# User Facts\n\n> Summary: name\n\n- Name: Zhang San\n"},

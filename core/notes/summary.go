@@ -66,8 +66,9 @@ func WithoutSummary(text string) string {
 	return text
 }
 
-// withSummary sets the given summary; else it keeps a person's, with what the file has since then; else
-// it generates one. before is the text before the change: it shows whether the summary was generated.
+// withSummary sets the given summary; else it keeps a person's, with what the file has since then;
+// else it generates one. before is the text before the change: it shows whether the summary was
+// generated.
 func withSummary(before, text, given string) string {
 	given = strings.Join(strings.Fields(given), " ")
 	start, end, own := summaryAt(text)
@@ -101,7 +102,8 @@ func withSummary(before, text, given string) string {
 	return front + line + "\n\n" + strings.TrimLeft(body, "\n")
 }
 
-// withoutForgotten takes out of the summary of a text what it said of lines that are gone since before.
+// withoutForgotten takes out of the summary of a text what it said of lines that are gone since
+// before.
 func withoutForgotten(before, text string) string {
 	start, end, own := summaryAt(text)
 	if end == 0 {
@@ -122,8 +124,8 @@ func withoutForgotten(before, text string) string {
 	return text[:start] + "> Summary: " + summary + text[end:]
 }
 
-// extended puts in front of a person's summary what a text says and before did not, unless the summary
-// has it. If that is too long for the index of files, the summary is generated.
+// extended puts in front of a person's summary what a text says and before did not, unless the
+// summary has it. If that is too long for the index of files, the summary is generated.
 func extended(own, before, text string) string {
 	earlier := partsOf(before)
 	var parts []string
@@ -148,9 +150,9 @@ func generate(text string) string {
 	return summary
 }
 
-// partsOf returns what a text is about in a few words each: its entries, the newest first, and then the
-// items outside of them. Paragraphs count only in a text without these: they are what a stranger writes
-// to a model, and introductions.
+// partsOf returns what a text is about in a few words each: its entries, the newest first, and then
+// the items outside of them. Paragraphs count only in a text without these: they are what a
+// stranger writes to a model, and introductions.
 func partsOf(text string) []string {
 	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
 	entries, others, paragraphs := entriesOf(body)

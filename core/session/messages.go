@@ -128,8 +128,8 @@ func (s *Session) rotatedLogs() ([]string, error) {
 	return all, nil
 }
 
-// SetLog notes the absolute path of the log that the session's agent keeps, which is read instead of
-// messages.jsonl, or "" for none that memcore reads.
+// SetLog notes the absolute path of the log that the session's agent keeps, which is read instead
+// of messages.jsonl, or "" for none that memcore reads.
 func (s *Session) SetLog(path string) error {
 	if path == s.Log() && s.KnowsLog() {
 		return nil
@@ -215,8 +215,8 @@ func messagesIn(data []byte, log string, before int) (all []Message) {
 // maxTranscript is how many bytes of the end of an agent's log are read.
 const maxTranscript = 64 << 20
 
-// Messages returns what was said in the session, oldest first: from the log that its agent keeps, or
-// as memcore noted it.
+// Messages returns what was said in the session, oldest first: from the log that its agent keeps,
+// or as memcore noted it.
 func (s *Session) Messages(ctx context.Context) ([]Message, error) {
 	own, err := s.ownMessages(ctx)
 	if err != nil {

@@ -129,13 +129,13 @@ type conversation struct {
 	marks [2]mark // of the last two turns
 	// lastAnswer is valid until the user speaks again, dialogs apart.
 	lastAnswer *mark
-	// Of a subagent's log: what it says of itself, whether the log of the session that asked is there,
-	// and what the subagent was asked.
+	// Of a subagent's log: what it says of itself, whether the log of the session that asked is
+	// there, and what the subagent was asked.
 	sub     *subagent
 	asker   found
 	subtask string
-	// parent says of a fork whether the log of the session that it copied is there. Else the copy is
-	// all that is left of it.
+	// parent says of a fork whether the log of the session that it copied is there. Else the copy
+	// is all that is left of it.
 	parent found
 	// replaced is how the conversation was after the last turn that may be written again.
 	replaced rewritten

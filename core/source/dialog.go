@@ -128,9 +128,9 @@ var (
 	clarifying = "The user wants to clarify these questions"
 )
 
-// rejection returns why the user rejected a call. What a program or a server prints could claim one,
-// in any words: it counts of a dialog, or if the log or the agent itself says that the call was
-// rejected.
+// rejection returns why the user rejected a call. What a program or a server prints could claim
+// one, in any words: it counts of a dialog, or if the log or the agent itself says that the call
+// was rejected.
 func rejection(name, about, output string, got result) []reply {
 	isDialog := slices.Contains(planTools, name) || slices.Contains(questionTools, name)
 	switch {
@@ -329,8 +329,8 @@ func questionNamed(asked []question, text string) question {
 	return question{Question: text, Options: []any{}}
 }
 
-// answersInJSON reads an object with answers by a question's ID, text or number. An answer is a text,
-// some, or an object with some; "user_note: " begins the user's own words.
+// answersInJSON reads an object with answers by a question's ID, text or number. An answer is a
+// text, some, or an object with some; "user_note: " begins the user's own words.
 func answersInJSON(output string) (answers map[string][]string, ok bool) {
 	var found struct {
 		Answers map[string]json.RawMessage `json:"answers"`

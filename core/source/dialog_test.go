@@ -103,8 +103,8 @@ func TestCommandsDoNotRejectThemselves(t *testing.T) {
 	}
 }
 
-// A call is rejected by a person if Claude Code says so, and not by what a rule, a hook or a command
-// says.
+// A call is rejected by a person if Claude Code says so, and not by what a rule, a hook or a
+// command says.
 func TestClaudeDenial(t *testing.T) {
 	const said = "The user doesn't want to proceed with this tool use."
 	for name, tt := range map[string]struct {

@@ -42,10 +42,11 @@ type FolderOptions struct {
 	Exclude []string
 	// Optional means that a missing Path is no error.
 	Optional bool
-	// Sessions means that each folder in Path belongs to the session of that name, also the notes in
-	// it. Files beside these folders are not read.
+	// Sessions means that each folder in Path belongs to the session of that name, also the notes
+	// in it. Files beside these folders are not read.
 	Sessions bool
-	// SessionsOf, if set, keeps only logs of sessions of a project. Their records say where they ran.
+	// SessionsOf, if set, keeps only logs of sessions of a project. Their records say where they
+	// ran.
 	SessionsOf Project
 	// Rotated is that of all logs.
 	Rotated bool

@@ -19,12 +19,13 @@ import (
 //
 // There is no official specification. This follows, for ChatGPT (2026-02),
 // github.com/mitkury/chatgpt-export-parser (docs/chatgpt-data-export-format.md) and
-// github.com/TomzxCode/llm-conversations-viewer (docs/formats.md), for Claude.ai (2026-03) the latter
-// and github.com/brandtcormorant/claude-json-schema.
+// github.com/TomzxCode/llm-conversations-viewer (docs/formats.md), for Claude.ai (2026-03) the
+// latter and github.com/brandtcormorant/claude-json-schema.
 //
-// A conversation of ChatGPT is a tree of messages, one branch for each edited prompt: the branch that
-// ends in current_node is what the user sees. Messages of Claude.ai are in order. Left out are what
-// tools did, thinking, instructions that the user wrote once for all conversations, and attachments.
+// A conversation of ChatGPT is a tree of messages, one branch for each edited prompt: the branch
+// that ends in current_node is what the user sees. Messages of Claude.ai are in order. Left out are
+// what tools did, thinking, instructions that the user wrote once for all conversations, and
+// attachments.
 
 // exportName is the pattern of names in an archive.
 const exportName = "conversations*.json"
@@ -146,8 +147,8 @@ func parseClaudeAI(c *conversation, r record) string {
 	return ""
 }
 
-// addNext adds a message of a log whose messages do not begin on lines of their own. Its line is its
-// number.
+// addNext adds a message of a log whose messages do not begin on lines of their own. Its line is
+// its number.
 func (c *conversation) addNext(m message) {
 	c.add(record{line: len(c.turns) + 1, endLine: len(c.turns) + 1}, m)
 }

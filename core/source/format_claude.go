@@ -22,9 +22,9 @@ import (
 // Each block of an answer has its own line, with the same message.id. Tools' results have type
 // user, and so has what programs write: origin.kind, turnOrigin, promptSource and isMeta say who it
 // was, and before they came, the shape of the text. Reports of subagents come as the result of a
-// call, as a notification, or as a message with isMeta. Left out are thinking, the program's messages
-// to itself (isMeta, system reminders, output of its own commands), side chains within a session, and
-// what a fork copied of a log that is there (forkedFrom).
+// call, as a notification, or as a message with isMeta. Left out are thinking, the program's
+// messages to itself (isMeta, system reminders, output of its own commands), side chains within a
+// session, and what a fork copied of a log that is there (forkedFrom).
 //
 // A subagent has a log of its own, <session>/subagents/agent-<id>.jsonl, earlier agent-<id>.jsonl
 // beside the session's; see report.
@@ -112,8 +112,8 @@ func (o claudeOrigin) isTyped() bool {
 	return o.Origin.Kind == "human" || o.Origin.Kind == "" && (o.TurnOrigin == "human" || o.TurnOrigin == "" && (o.PromptSource == "typed" || o.PromptSource == "queued"))
 }
 
-// byMachine reports whether the marks of a record say that a program wrote it. unknown is a source of
-// which that is not known, and which is taken for a program's.
+// byMachine reports whether the marks of a record say that a program wrote it. unknown is a source
+// of which that is not known, and which is taken for a program's.
 func (o claudeOrigin) byMachine() (is bool, unknown string) {
 	switch {
 	case o.Origin.Kind != "":

@@ -14,12 +14,14 @@ import (
 
 // Cline, and Roo Code and Kilo Code that began as copies of it, keep each task in a folder
 // tasks/<id> of the extension's storage in VS Code: what the model was sent in
-// api_conversation_history.json, what the user saw, with times, in ui_messages.json. Since 4.0 (2026)
-// Cline keeps sessions in ~/.cline/data/sessions/<id>/<id>.messages.json, with <id>.json beside it.
+// api_conversation_history.json, what the user saw, with times, in ui_messages.json. Since 4.0
+// (2026) Cline keeps sessions in ~/.cline/data/sessions/<id>/<id>.messages.json, with <id>.json
+// beside it.
 //
 // This follows github.com/cline/cline 3.x (src/core/prompts/responses.ts, src/core/task) and 4.1.13
-// (2026-08; sdk/packages/core/src/services/session-data.ts, sdk/packages/shared/src/prompt/format.ts),
-// and github.com/RooCodeInc/Roo-Code 3.52 (2026-04; src/core/task/Task.ts, src/core/prompts).
+// (2026-08; sdk/packages/core/src/services/session-data.ts,
+// sdk/packages/shared/src/prompt/format.ts), and github.com/RooCodeInc/Roo-Code 3.52 (2026-04;
+// src/core/task/Task.ts, src/core/prompts).
 //
 // In a task only what stands in certain tags is the user's; all else in a message of role user are
 // results of tools, the state of the editor, and notes of the program. A tool may return such tags,
@@ -317,7 +319,8 @@ var clinePrompt = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`</?user_(?:input|command)\b[^>]*>`)
 })
 
-// clineTaskUser reads the user's words and results of calls, which are texts after a head or blocks.
+// clineTaskUser reads the user's words and results of calls, which are texts after a head or
+// blocks.
 func (c *conversation) clineTaskUser(out *message, raw json.RawMessage) {
 	parts := []json.RawMessage{raw}
 	if first(raw) == '[' && json.Unmarshal(raw, &parts) != nil {

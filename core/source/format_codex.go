@@ -250,7 +250,8 @@ func parseCodexSubagent(c *conversation, r record, out message, in codexResponse
 	return ""
 }
 
-// codexReport reads the report in a message of another agent: "Message Type: FINAL_ANSWER\n…\nPayload:\n…".
+// codexReport reads the report in a message of another agent: "Message Type:
+// FINAL_ANSWER\n…\nPayload:\n…".
 func codexReport(in codexResponse) []report {
 	head, text, ok := strings.Cut(parseContent(in.Content).text(), "\nPayload:")
 	if !ok || !strings.HasPrefix(strings.TrimSpace(head), "Message Type: FINAL_ANSWER") {
@@ -287,8 +288,8 @@ func parseCodexMessage(c *conversation, r record, out message, in codexResponse)
 	return ""
 }
 
-// codexPlan stands for the file of a plan that an answer proposes. codexApproval is what Codex writes
-// when the user approves it in the dialog below.
+// codexPlan stands for the file of a plan that an answer proposes. codexApproval is what Codex
+// writes when the user approves it in the dialog below.
 const (
 	codexPlan     = "proposed_plan"
 	codexApproval = "Implement the plan."
@@ -322,8 +323,8 @@ func codexUser(out *message, texts []string) {
 // codexRequest begins what the user typed in an editor.
 const codexRequest = "## My request for Codex:"
 
-// codexReplies reads the answers to questions that did not wait for them (request_user_input_async):
-// [{"questionItemId": …, "question": …, "answer": …}].
+// codexReplies reads the answers to questions that did not wait for them
+// (request_user_input_async): [{"questionItemId": …, "question": …, "answer": …}].
 func codexReplies(text string) (all []reply) {
 	var answers []struct{ Question, Answer string }
 	if json.Unmarshal([]byte(text), &answers) != nil {

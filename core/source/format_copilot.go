@@ -16,8 +16,8 @@ import (
 )
 
 // Copilot CLI keeps its sessions in ~/.copilot/session-state/<id>/events.jsonl, before 1.0 in
-// <id>.jsonl there. Copilot Chat keeps its own in VS Code's workspaceStorage/<hash>/chatSessions: one
-// JSON document a session, since 2026 a log of changes of such a document, <id>.jsonl.
+// <id>.jsonl there. Copilot Chat keeps its own in VS Code's workspaceStorage/<hash>/chatSessions:
+// one JSON document a session, since 2026 a log of changes of such a document, <id>.jsonl.
 //
 // Of the CLI (2026-07) this follows the types that github.com/github/copilot-sdk generates
 // (nodejs/src/generated/session-events.ts), of the chat (VS Code 1.132, 2026-08) the source of VS

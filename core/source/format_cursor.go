@@ -15,11 +15,11 @@ import (
 // Which workspace a session belongs to stands since 3.0 in "composer.composerHeaders" there, before
 // in "composer.composerData" of the workspace's own database.
 //
-// There is no official specification. This follows (2026-09)
-// github.com/michaeldhood/chatrxiv (docs/cursor/storage-reference.md),
-// github.com/pppp606/cursor-efficiency (docs/vscdbRelation.md) and the reader of Cursor's sessions in
-// github.com/git-ai-project/git-ai. Type 1 is the user, type 2 the agent; a message of the agent is a
-// text, thinking, or a call with its result. Left out are thinking and sessions of subagents.
+// There is no official specification. This follows (2026-09) github.com/michaeldhood/chatrxiv
+// (docs/cursor/storage-reference.md), github.com/pppp606/cursor-efficiency (docs/vscdbRelation.md)
+// and the reader of Cursor's sessions in github.com/git-ai-project/git-ai. Type 1 is the user, type
+// 2 the agent; a message of the agent is a text, thinking, or a call with its result. Left out are
+// thinking and sessions of subagents.
 
 func cursorFiles(home string) []string {
 	return existing(filepath.Join(settingsFolder(home), "Cursor", "User", "globalStorage", "state.vscdb"))
@@ -96,7 +96,8 @@ func cursorHeadersIn(db *sqlite.DB, key string) (h cursorHeaders, err error) {
 	return h, err
 }
 
-// editorWorkspace returns the folder that a workspace.json of VS Code or its relatives names, or "".
+// editorWorkspace returns the folder that a workspace.json of VS Code or its relatives names, or
+// "".
 func editorWorkspace(file string) string {
 	var workspace struct {
 		Folder string `json:"folder"`

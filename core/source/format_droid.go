@@ -10,8 +10,8 @@ import (
 // with the working directory, then messages with Anthropic's blocks.
 //
 // There is no official specification. This follows (2026-11) four readers in public repositories,
-// which agree. Left out are thinking, what the program adds to a prompt, and sessions of subagents, whose title
-// names the tool that began them.
+// which agree. Left out are thinking, what the program adds to a prompt, and sessions of subagents,
+// whose title names the tool that began them.
 
 func droidFolders(k known) []FolderOptions {
 	all := k.in("sessions")

@@ -186,8 +186,8 @@ func geminiBookkeeping(c *conversation, in geminiRecord) string {
 	return ""
 }
 
-// parseGeminiSubagent reads a message in a subagent's own chat. Its last call, complete_task, has the
-// report if no text does.
+// parseGeminiSubagent reads a message in a subagent's own chat. Its last call, complete_task, has
+// the report if no text does.
 func parseGeminiSubagent(c *conversation, r record, in geminiRecord) string {
 	text := geminiText(in.Content)
 	if in.Type == "user" {

@@ -13,12 +13,13 @@ import (
 	"github.com/memcore/memcore/internal/sqlite"
 )
 
-// Goose keeps its sessions in ~/.local/share/goose/sessions/sessions.db: tables sessions and messages,
-// whose content is a list of texts, calls and results.
+// Goose keeps its sessions in ~/.local/share/goose/sessions/sessions.db: tables sessions and
+// messages, whose content is a list of texts, calls and results.
 //
-// This follows github.com/aaif-goose/goose 1.48 (2026-10; crates/goose/src/session/session_manager.rs and
-// crates/goose/src/conversation/message.rs). Left out are thinking, messages that the user does not
-// see, and sessions that the user did not begin: of subagents, hidden and scheduled ones.
+// This follows github.com/aaif-goose/goose 1.48 (2026-10;
+// crates/goose/src/session/session_manager.rs and crates/goose/src/conversation/message.rs). Left
+// out are thinking, messages that the user does not see, and sessions that the user did not begin:
+// of subagents, hidden and scheduled ones.
 
 func gooseFiles(home string) []string {
 	return existing(filepath.Join(shareFolder(home), "goose", "sessions", "sessions.db"))

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Kimi CLI keeps its sessions in ~/.kimi/sessions/<hash of the working directory>/<session>/: what the
-// model was sent in context.jsonl, with OpenAI's messages, events with times in wire.jsonl.
+// Kimi CLI keeps its sessions in ~/.kimi/sessions/<hash of the working directory>/<session>/: what
+// the model was sent in context.jsonl, with OpenAI's messages, events with times in wire.jsonl.
 //
 // This follows github.com/MoonshotAI/kimi-cli 1.49 (2026-07; src/kimi_cli/metadata.py,
-// src/kimi_cli/soul/context.py and packages/kosong/src/kosong/message.py). Records whose role begins
-// with "_" are the program's own, and so are texts in <system> tags.
+// src/kimi_cli/soul/context.py and packages/kosong/src/kosong/message.py). Records whose role
+// begins with "_" are the program's own, and so are texts in <system> tags.
 
 func kimiFolders(k known) []FolderOptions {
 	all := k.in("sessions")

@@ -19,9 +19,9 @@ import (
 //
 // In SpecStory's files a line names who speaks; what stands in a code fence does not count, since
 // results of tools do. Of aider's, lines of the user begin with four number signs and end with two
-// spaces, lines of the program begin with "> ". Left out are thinking, what tools did, subagents, and
-// commands to aider. The files lie in the project, where a clone may bring them along: they are read
-// as a chat, which can be found, but states nothing for later work.
+// spaces, lines of the program begin with "> ". Left out are thinking, what tools did, subagents,
+// and commands to aider. The files lie in the project, where a clone may bring them along: they are
+// read as a chat, which can be found, but states nothing for later work.
 
 func ownsSpecstory(path string) bool {
 	return isMarkdown(path) && strings.HasSuffix(filepath.ToSlash(filepath.Dir(path)), ".specstory/history")

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The chats in a project are found with the agents' logs. A person's Markdown beside them stays that.
+// The chats in a project are found with the agents' logs. A person's Markdown beside them stays
+// that.
 func TestKnownMarkdown(t *testing.T) {
 	shop := tree(t, map[string]string{"README.md": "# Shop", ".specstory/history/own.md": "# My notes"})
 	log, err := os.ReadFile(filepath.Join("testdata", ".specstory", "history", "2026-01-16_16-48-38Z-rates.md"))

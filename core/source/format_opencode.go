@@ -18,7 +18,8 @@ import (
 //
 // This follows github.com/anomalyco/opencode (2026-09): packages/opencode/src/session/message-v2.ts
 // and session.sql.ts, packages/core/src/session/message.ts. Left out are reasoning, texts that the
-// program wrote into a message (synthetic, ignored), and sessions of subagents, which have a parent.
+// program wrote into a message (synthetic, ignored), and sessions of subagents, which have a
+// parent.
 
 func opencodeFiles(home string) []string {
 	share := shareFolder(home)

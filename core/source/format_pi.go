@@ -11,16 +11,17 @@ import (
 )
 
 // The pi coding agent keeps its sessions in ~/.pi/agent/sessions/--<cwd>--/*.jsonl. Other agents
-// write the same entries to ~/.ai/sessions/--<cwd>--/<session>/messages.jsonl. Where that is memcore's
-// own folder of the workspace's sessions, it is a source of its own (FolderOptions.Sessions). OpenClaw and
-// omp (Oh My Pi) are built on pi, and write the same to ~/.openclaw/agents/*/sessions and
-// ~/.omp/agent/sessions.
+// write the same entries to ~/.ai/sessions/--<cwd>--/<session>/messages.jsonl. Where that is
+// memcore's own folder of the workspace's sessions, it is a source of its own
+// (FolderOptions.Sessions). OpenClaw and omp (Oh My Pi) are built on pi, and write the same to
+// ~/.openclaw/agents/*/sessions and ~/.omp/agent/sessions.
 //
 // This follows github.com/badlogic/pi-mono (packages/coding-agent/docs/session.md and
 // src/core/session-manager.ts) and github.com/tiancaiamao/ai (pkg/session/entries.go,
 // pkg/context/message.go), 2026-11. The first line is the session. Entries form a tree; all
-// branches count. Left out are thinking, messages that the user did not see, and what a fork copied of
-// a log that is there: entries that are older than the session. Messages of extensions are not the user's.
+// branches count. Left out are thinking, messages that the user did not see, and what a fork copied
+// of a log that is there: entries that are older than the session. Messages of extensions are not
+// the user's.
 
 func piFolders(k known) []FolderOptions {
 	all := k.in("sessions")
@@ -129,7 +130,8 @@ func parsePi(c *conversation, r record) string {
 	return ""
 }
 
-// piParent reports whether the log is there that a fork copied: a path, or the ID that ends its name.
+// piParent reports whether the log is there that a fork copied: a path, or the ID that ends its
+// name.
 func piParent(file, parent string) bool {
 	if filepath.IsAbs(parent) {
 		return isFile(parent)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Qwen Code keeps its sessions in ~/.qwen/projects/<folder>/chats/<session>.jsonl, with records like
-// Claude Code's around contents like Gemini's.
+// Qwen Code keeps its sessions in ~/.qwen/projects/<folder>/chats/<session>.jsonl, with records
+// like Claude Code's around contents like Gemini's.
 //
-// This follows github.com/QwenLM/qwen-code (2026-11; packages/core/src/services/chatRecordingService.ts
-// and packages/core/src/config/storage.ts). Left out are thoughts, side chains, and records of type
-// user that the program writes: of those that have a subtype, only what was typed while the agent
-// worked is the user's.
+// This follows github.com/QwenLM/qwen-code (2026-11;
+// packages/core/src/services/chatRecordingService.ts and packages/core/src/config/storage.ts). Left
+// out are thoughts, side chains, and records of type user that the program writes: of those that
+// have a subtype, only what was typed while the agent worked is the user's.
 
 func qwenFolders(k known) []FolderOptions {
 	all := k.in("projects")

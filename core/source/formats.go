@@ -36,8 +36,8 @@ type format struct {
 	folders func(known) []FolderOptions
 	// agent means that all logs are of agents at work.
 	agent bool
-	// homeless means that no record names the folder in which the session ran: that of the log, or a
-	// file beside it, says it.
+	// homeless means that no record names the folder in which the session ran: that of the log, or
+	// a file beside it, says it.
 	homeless bool
 	// export means that a log holds all conversations of a person: it is read only if it is named.
 	export bool
@@ -127,8 +127,8 @@ func (k known) in(elements ...string) (all []FolderOptions) {
 	return all
 }
 
-// Known returns the folders in which known agents keep the logs of a project. Index them only if the
-// user asks for it. A missing folder is an empty source.
+// Known returns the folders in which known agents keep the logs of a project. Index them only if
+// the user asks for it. A missing folder is an empty source.
 func Known(project Project, o KnownOptions) []Source {
 	var all []Source
 	seen := map[string]bool{} // two homes may be the same by a link

@@ -64,8 +64,8 @@ func samples(t testing.TB) (all []string) {
 	return all
 }
 
-// checkLines checks the line ranges of turns. In a document on one line, and in logs that are read as
-// a whole, they number the messages.
+// checkLines checks the line ranges of turns. In a document on one line, and in logs that are read
+// as a whole, they number the messages.
 func checkLines(t *testing.T, path, format string, content Content) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -197,8 +197,8 @@ func (d *jsonLog) array(c *conversation, f format) {
 	}
 }
 
-// findMessage goes to the next message after a broken one: an object that makes a turn, unlike those
-// in a message, and is followed by another value or the end.
+// findMessage goes to the next message after a broken one: an object that makes a turn, unlike
+// those in a message, and is followed by another value or the end.
 func (d *jsonLog) findMessage(f format, tries *tries) bool {
 	for begin := d.at; !tries.exhausted() && d.ctx.Err() == nil; {
 		next := bytes.IndexByte(d.text[begin+1:], '{')

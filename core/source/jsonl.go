@@ -291,8 +291,8 @@ func (l *lineReader) rest(part []byte) ([]byte, error) {
 	}
 }
 
-// A logFile is a log of lines. One that is packed (.jsonl.zst) is read from its beginning each time;
-// offsets are those of its text.
+// A logFile is a log of lines. One that is packed (.jsonl.zst) is read from its beginning each
+// time; offsets are those of its text.
 type logFile struct {
 	*os.File
 	size   int64

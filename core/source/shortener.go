@@ -15,8 +15,9 @@ const (
 	leftOut = `\n[…]\n`
 )
 
-// A shortener collects a line of JSON in pieces, without the middle of long strings, such as images,
-// and without NUL bytes. So a line takes little memory, however long it is, and its text stays.
+// A shortener collects a line of JSON in pieces, without the middle of long strings, such as
+// images, and without NUL bytes. So a line takes little memory, however long it is, and its text
+// stays.
 type shortener struct {
 	text []byte
 	lost bool // a string that lost its middle was text, not data

@@ -199,7 +199,8 @@ func namesFolder(format string) bool {
 	return !ok || !f.homeless
 }
 
-// recogniseLater finds the format by the first message that shows it, if those before it are broken.
+// recogniseLater finds the format by the first message that shows it, if those before it are
+// broken.
 func recogniseLater(head []byte, candidates []format) string {
 	at := 0
 	if first(head) == '{' {

@@ -88,8 +88,8 @@ type Skip struct {
 	Reason string `json:"reason"`
 	// TooLarge means that it would be a document if it were smaller.
 	TooLarge bool `json:"tooLarge,omitempty"`
-	// Unreadable means that the documents there, or below a folder, are unknown: those that an index
-	// has may still exist.
+	// Unreadable means that the documents there, or below a folder, are unknown: those that an
+	// index has may still exist.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 

@@ -177,8 +177,8 @@ func both(a, b []string) (all []string) {
 	return slices.DeleteFunc(slices.Clone(a), func(text string) bool { return len(missing([]string{text}, b)) > 0 })
 }
 
-// Of a log with one bad record, all other records are read, and if what the record said is lost, that
-// is counted. This holds for all logs in testdata.
+// Of a log with one bad record, all other records are read, and if what the record said is lost,
+// that is counted. This holds for all logs in testdata.
 func TestSpoiltRecord(t *testing.T) {
 	logs, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
 	require.NoError(t, err)

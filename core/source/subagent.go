@@ -15,8 +15,8 @@ import (
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
-// A report is what a subagent found. It stands in the log of the session that asked, as the result of
-// a call, in a notification, or in a message; and at the end of a log of the subagent's own.
+// A report is what a subagent found. It stands in the log of the session that asked, as the result
+// of a call, in a notification, or in a message; and at the end of a log of the subagent's own.
 //
 // Of a subagent's own log only the report counts, and only if the log of the session that asked is
 // gone: it has the report already, and most logs of a project are subagents'. What they say on the
@@ -27,9 +27,9 @@ type report struct {
 	text  string
 }
 
-// agentTools return the report of a subagent: Agent, Task and TaskOutput of Claude Code, invoke_agent
-// of Gemini CLI, and what others call theirs. stateTools of Codex return states of subagents, which
-// may hold a report.
+// agentTools return the report of a subagent: Agent, Task and TaskOutput of Claude Code,
+// invoke_agent of Gemini CLI, and what others call theirs. stateTools of Codex return states of
+// subagents, which may hold a report.
 var (
 	agentTools = []string{"Agent", "Task", "TaskOutput", "AgentOutput", "AgentOutputTool", "invoke_agent", "subagent", "task"}
 	stateTools = []string{"wait_agent", "wait", "close_agent", "resume_agent"}
@@ -124,7 +124,8 @@ func withText(r report, text string) []report {
 }
 
 // completed returns the final messages that Codex's tools and notifications hold: {"status": {id:
-// {"completed": text}}}, {"agent_path": name, "status": {"completed": text}}, {"previous_status": …}.
+// {"completed": text}}}, {"agent_path": name, "status": {"completed": text}}, {"previous_status":
+// …}.
 func completed(output string) (all []report) {
 	var top map[string]json.RawMessage
 	if first(json.RawMessage(output)) != '{' || json.Unmarshal([]byte(output), &top) != nil {
@@ -155,8 +156,8 @@ func completed(output string) (all []report) {
 // geminiReport begins the result of a subagent of Gemini CLI.
 const geminiReport = "Subagent '"
 
-// geminiReports reads "Subagent 'name' finished.\nTermination Reason: GOAL\nResult:\n…". A result is
-// text, or JSON as the subagent's schema wants it.
+// geminiReports reads "Subagent 'name' finished.\nTermination Reason: GOAL\nResult:\n…". A result
+// is text, or JSON as the subagent's schema wants it.
 func geminiReports(output string) []report {
 	head, result, ok := strings.Cut(output, "\nResult:\n")
 	if !ok || strings.Contains(head, "Termination Reason: ERROR") {
@@ -197,8 +198,8 @@ var (
 	agentSummary = lazy.Regexp(`Agent "([^"\n]+)"`)
 )
 
-// reportsIn returns the reports in a text that a program wrote in the user's place: a notification of
-// a background task, messages of subagents and teammates.
+// reportsIn returns the reports in a text that a program wrote in the user's place: a notification
+// of a background task, messages of subagents and teammates.
 func reportsIn(text string) (all []report) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -235,8 +236,8 @@ func reportsIn(text string) (all []report) {
 	return all
 }
 
-// told reports whether a report was told before in the log, and notes it: a notification repeats what
-// waiting for the subagent returned.
+// told reports whether a report was told before in the log, and notes it: a notification repeats
+// what waiting for the subagent returned.
 func (p *progress) toldBefore(r report) bool {
 	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(r.text), " ")))
 	key := hex.EncodeToString(sum[:6])

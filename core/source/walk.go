@@ -274,8 +274,8 @@ func (w *walker) log(path string, info fs.FileInfo) {
 	}
 }
 
-// ranHere reports whether a session that began in a folder, and last said something at a time, is of
-// the project.
+// ranHere reports whether a session that began in a folder, and last said something at a time, is
+// of the project.
 func (w *walker) ranHere(cwd string, last time.Time) bool {
 	return w.holds == nil || filepath.IsAbs(cwd) && w.holds(cwd, last)
 }
@@ -290,8 +290,8 @@ func (w *walker) top(path string) string {
 // isNamed reports whether a folder in the root is named after a working directory of the project.
 func (w *walker) isNamed(top string) bool { return w.belongs != nil && w.belongs(top) == named }
 
-// leaveStrange takes out Markdown files that may be of another project: an agent gave its folder the
-// same name, or one that begins like it.
+// leaveStrange takes out Markdown files that may be of another project: an agent gave its folder
+// the same name, or one that begins like it.
 func (w *walker) leaveStrange() {
 	if w.folder.options.SessionsOf == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/memcore/memcore/core/journal"
 )
 
-// Answers returns what followed each prompt in the agent's log, by ID. last is a hook's last answer,
-// if any, since an agent may write its log later.
+// Answers returns what followed each prompt in the agent's log, by ID. last is a hook's last
+// answer, if any, since an agent may write its log later.
 func Answers(turns []journal.Entry, log []chunker.Turn, last string) map[string]Answer {
 	answers := map[string]Answer{}
 	places := locate(turns, log)

@@ -101,8 +101,8 @@ func (c calendar) numbers(text string, m []int) (s Span, ok bool) {
 	return s, ok
 }
 
-// isoWeek returns the week of a year that has its Thursday; ok is false if the year has none of this
-// number.
+// isoWeek returns the week of a year that has its Thursday; ok is false if the year has none of
+// this number.
 func (c calendar) isoWeek(year, week int) (s Span, ok bool) {
 	fourth := c.date(year, 1, 4) // is in the first week
 	monday := fourth.AddDate(0, 0, 7*(week-1)-fromMonday(fourth.Weekday()))

@@ -66,8 +66,8 @@ var refusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusN
 
 // TestServer checks what an embedder makes of a server that fails with one text and no other: an
 // error for all texts of a call with that text, and the vectors of the others in later calls. open
-// returns an embedder for a new server that answers by answer, in its protocol, to the texts of each
-// request.
+// returns an embedder for a new server that answers by answer, in its protocol, to the texts of
+// each request.
 func TestServer(t *testing.T, open func(t *testing.T, answer func(texts []string) Answer) embed.Embedder) {
 	t.Helper()
 	for name, spoil := range spoilt {

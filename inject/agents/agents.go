@@ -26,7 +26,8 @@ type Agent struct {
 	// BeginsAtPrompt: the first prompt gets what a session begins with. Earlier, the agent would
 	// join it to the prompt.
 	BeginsAtPrompt bool
-	// KeepsLog: the log of the session that the agent names in its events is one that memcore reads.
+	// KeepsLog: the log of the session that the agent names in its events is one that memcore
+	// reads.
 	KeepsLog bool
 	// Variable is set for the agent's hooks (see RunByOther).
 	Variable string
@@ -45,8 +46,8 @@ type Agent struct {
 	Hooks       Files
 	Servers     Files
 	Recall      Recall
-	// Plugin shows, below that folder, that memcore's plugin is installed: a file that enables it, or
-	// a folder. "" if there is no plugin.
+	// Plugin shows, below that folder, that memcore's plugin is installed: a file that enables it,
+	// or a folder. "" if there is no plugin.
 	Plugin string
 	// FlatHooks: an event's list holds hooks, not groups.
 	FlatHooks bool
@@ -132,7 +133,8 @@ var All = []Agent{
 		KeepsLog: true,
 		Recall: Recall{
 			Files: Files{User: "skills/recall/SKILL.md", Project: ".claude/skills/recall/SKILL.md"},
-			// With allowed-tools, Claude Code would ask the user before the model may use the skill.
+			// With allowed-tools, Claude Code would ask the user before the model may use the
+			// skill.
 			Head: "argument-hint: \"[question]\"\ncontext: fork\n",
 			Task: "Answer this from memory. You see nothing else of the conversation.\n\n$ARGUMENTS",
 		},

@@ -101,10 +101,10 @@ func (e Event) head() journal.Head {
 	return journal.Head{ID: cmp.Or(e.ID, journal.NewID()), Agent: e.Agent, Session: e.Session, Sub: e.Sub}
 }
 
-// Handle does what an event asks for and returns the agent's reply. The journal has the event before
-// anything is looked up, and what it got once the reply is made. If the reply does not reach the
-// agent, the caller appends that it is Undelivered. recorded is false for events that are not worth a
-// line.
+// Handle does what an event asks for and returns the agent's reply. The journal has the event
+// before anything is looked up, and what it got once the reply is made. If the reply does not reach
+// the agent, the caller appends that it is Undelivered. recorded is false for events that are not
+// worth a line.
 func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, entry journal.Entry, recorded bool) {
 	began := time.Now()
 	a := &answer{event: e, memory: m, options: o, entry: e.Entry(began, !o.NoLog)}

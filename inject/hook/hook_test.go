@@ -411,8 +411,8 @@ func TestReference(t *testing.T) {
 	require.Empty(t, send("gemini prompt"))
 }
 
-// Nobody asks for memory with a prompt that a program wrote. It is no message of the session, and what
-// the session begins with waits for the user's own.
+// Nobody asks for memory with a prompt that a program wrote. It is no message of the session, and
+// what the session begins with waits for the user's own.
 func TestPromptOfAProgram(t *testing.T) {
 	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated", notice: "2 proposals wait."}
 	o := Options{Journal: testJournal(t)}
@@ -594,8 +594,8 @@ func TestUse(t *testing.T) {
 	require.Len(t, entries[0].Result.Hits, 1)
 }
 
-// A prompt is in the journal before anything that may be late, and a reply that is late has not been
-// given.
+// A prompt is in the journal before anything that may be late, and a reply that is late has not
+// been given.
 func TestJournalOfALatePrompt(t *testing.T) {
 	o := Options{Journal: testJournal(t)}
 	e, err := Parse(agents.ClaudeCode, []byte(events["claude prompt"].event))
@@ -651,7 +651,8 @@ func TestFailures(t *testing.T) {
 	require.Equal(t, "the user message has no text", entry.Reason)
 }
 
-// The journal names what was found and held back: an empty answer does not mean that nothing is known.
+// The journal names what was found and held back: an empty answer does not mean that nothing is
+// known.
 func TestHeldBackIsNamed(t *testing.T) {
 	e, err := Parse(agents.ClaudeCode, []byte(events["claude prompt"].event))
 	require.NoError(t, err)

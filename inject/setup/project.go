@@ -29,8 +29,8 @@ type Folder struct {
 	Markdown    int      `json:"markdown"` // files to be indexed
 	// Logs counts conversations about the project by log format.
 	Logs map[string]int `json:"logs"`
-	// Hidden counts the Markdown files that are left out because their folder is hidden, by the path
-	// of that folder.
+	// Hidden counts the Markdown files that are left out because their folder is hidden, by the
+	// path of that folder.
 	Hidden map[string]int `json:"hidden,omitempty"`
 	// Longest is the path of the longest of the files to be indexed, without MemoryFiles, or "".
 	Longest string `json:"-"`

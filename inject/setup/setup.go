@@ -75,8 +75,8 @@ func Names() (names []string) {
 	return names
 }
 
-// Find returns all agents, in a fixed order, and behind each one that has other folders of settings,
-// it with those that exist.
+// Find returns all agents, in a fixed order, and behind each one that has other folders of
+// settings, it with those that exist.
 func Find(o Options) (all []Agent) {
 	for _, row := range agents.All {
 		if agenthome.Default(row.Name) == "" {

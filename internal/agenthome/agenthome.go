@@ -27,9 +27,10 @@ type place struct {
 }
 
 // places follow the agents' documentation (2026-11): code.claude.com/docs/en/settings,
-// developers.openai.com/codex/environment-variables, geminicli.com/docs/reference/configuration, and
-// docs/environment-variables.md of github.com/earendil-works/pi. Claude Code 1.0.30 used the folder of
-// XDG_CONFIG_HOME. CURSOR_CONFIG_DIR moves none of the files that memcore reads or changes.
+// developers.openai.com/codex/environment-variables, geminicli.com/docs/reference/configuration,
+// and docs/environment-variables.md of github.com/earendil-works/pi. Claude Code 1.0.30 used the
+// folder of XDG_CONFIG_HOME. CURSOR_CONFIG_DIR moves none of the files that memcore reads or
+// changes.
 var places = []place{
 	{agent: "claude-code", folder: ".claude", variable: "CLAUDE_CONFIG_DIR", others: []string{"XDG_CONFIG_HOME/claude"}},
 	{agent: "gemini-cli", folder: ".gemini", variable: "GEMINI_CLI_HOME", below: ".gemini"},

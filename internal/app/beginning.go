@@ -46,8 +46,8 @@ func askContext(ctx context.Context, s *Service) func() string {
 }
 
 // beginning returns what a session of an agent begins with in a folder: curated memory without what
-// the agent loads itself, and the reference. room limits the characters, a quarter of them for the reference; 0 is no limit.
-// With an error it returns what could be read.
+// the agent loads itself, and the reference. room limits the characters, a quarter of them for the
+// reference; 0 is no limit. With an error it returns what could be read.
 func (s *Service) beginning(ctx context.Context, folder string, current *session.Session, agent loading, room int) (b hook.Beginning, err error) {
 	if !s.Settings.Enabled {
 		return b, nil
@@ -149,7 +149,8 @@ func (s *Service) standing(ctx context.Context) ([]core.Statement, error) {
 }
 
 const (
-	// maxFailing and maxFailingRunes bound what a session begins with of what fails again and again.
+	// maxFailing and maxFailingRunes bound what a session begins with of what fails again and
+	// again.
 	maxFailing      = 5
 	maxFailingRunes = 700
 	// oftenFailing is in how many sessions a command must have failed if nothing is known to work.
@@ -234,8 +235,8 @@ func (s *Service) overviewOf(ctx context.Context, current *session.Session) (tex
 	return files.Text(text), fmt.Sprintf("%x", sum.Sum64()), nil
 }
 
-// curatedText returns the curated memory of a folder, without what the agent loads, and the stamps, by
-// path, of the documents that it gives whole.
+// curatedText returns the curated memory of a folder, without what the agent loads, and the stamps,
+// by path, of the documents that it gives whole.
 func (s *Service) curatedText(ctx context.Context, folder string, agent loading, room int) (text string, stamps map[string]string, err error) {
 	if !s.Settings.Enabled {
 		return "", nil, nil

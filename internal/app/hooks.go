@@ -130,8 +130,8 @@ func (s hookMemory) Note(ctx context.Context, e hook.Event, role, text string) e
 	return err
 }
 
-// isLogged reports whether an agent, which keeps logs that memcore reads, keeps one of the session. At
-// the first prompt it may not have begun it.
+// isLogged reports whether an agent, which keeps logs that memcore reads, keeps one of the session.
+// At the first prompt it may not have begun it.
 func isLogged(ctx context.Context, current *session.Session, e hook.Event) (bool, error) {
 	if !filepath.IsAbs(e.Transcript) {
 		return false, nil

@@ -77,8 +77,8 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	return core.Open(ctx, options)
 }
 
-// isUsers reports whether a log is the user's own: agents keep it outside of the project, or the user
-// trusts that.
+// isUsers reports whether a log is the user's own: agents keep it outside of the project, or the
+// user trusts that.
 func (x Index) isUsers(document string) bool {
 	return x.w.Trusted() || strings.HasPrefix(document, "~/") || strings.HasPrefix(document, session.PathPrefix) || filepath.IsAbs(document)
 }

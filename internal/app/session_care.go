@@ -334,8 +334,8 @@ func (s Sessions) RemoveLogs(ctx context.Context, logs []OldLog) (err error) {
 	return err
 }
 
-// Retain deletes sessions of all projects, and what is kept of logs that agents deleted, if they are
-// older than the setting sessions.keep. It returns how many of both.
+// Retain deletes sessions of all projects, and what is kept of logs that agents deleted, if they
+// are older than the setting sessions.keep. It returns how many of both.
 func (s Sessions) Retain(ctx context.Context) (sessions, logs int, err error) {
 	since, ok := when.Ago(s.w.Settings.Sessions.Keep, time.Now())
 	if !ok {

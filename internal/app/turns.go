@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// sameTurn is how long the same prompt of a client is taken for the same turn: an agent sends its
-	// prompt again with each result of a tool.
+	// sameTurn is how long the same prompt of a client is taken for the same turn: an agent sends
+	// its prompt again with each result of a tool.
 	sameTurn = 10 * time.Minute
 	// recordWait bounds the wait for the journal, which other processes may be writing.
 	recordWait = 100 * time.Millisecond
 )
 
-// RecordTurns returns a function for turn.Options.Record that puts the turns of a client without hooks
-// into the journal, so that explain and the pages show them. event names what the client sends. The
-// entries have no session, since requests do not name one. It is safe for concurrent use.
+// RecordTurns returns a function for turn.Options.Record that puts the turns of a client without
+// hooks into the journal, so that explain and the pages show them. event names what the client
+// sends. The entries have no session, since requests do not name one. It is safe for concurrent
+// use.
 func (s *Service) RecordTurns(client, event string) func(turn.Outcome) {
 	var mu sync.Mutex
 	answered := map[string]time.Time{} // when a prompt was last asked, by its key

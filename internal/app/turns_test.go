@@ -10,8 +10,8 @@ import (
 	"github.com/memcore/memcore/inject/turn"
 )
 
-// A turn is in the journal once, however often its tools let the agent ask again. A late one is, too,
-// and does not stand for the answer to the next try.
+// A turn is in the journal once, however often its tools let the agent ask again. A late one is,
+// too, and does not stand for the answer to the next try.
 func TestRecordTurns(t *testing.T) {
 	s := newTestService(t)
 	record := s.RecordTurns("proxy", "chat request")

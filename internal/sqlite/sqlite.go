@@ -2,8 +2,9 @@
 // takes no lock and leaves no file behind, so that no editor ever waits for memcore.
 //
 // It follows https://sqlite.org/fileformat2.html (SQLite 3.53): b-trees of tables and indexes,
-// overflow pages, and the write-ahead log. A program may write meanwhile, which Unchanged tells. Not
-// read are databases in UTF-16, tables WITHOUT ROWID, and what only a rollback journal could mend.
+// overflow pages, and the write-ahead log. A program may write meanwhile, which Unchanged tells.
+// Not read are databases in UTF-16, tables WITHOUT ROWID, and what only a rollback journal could
+// mend.
 package sqlite
 
 import (

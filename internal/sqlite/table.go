@@ -70,7 +70,8 @@ func (db *DB) object(kind, name string) (object, bool) {
 	return db.schema[i], true
 }
 
-// Rows calls do for each row of a table, in the order in which rows have been added, until it fails.
+// Rows calls do for each row of a table, in the order in which rows have been added, until it
+// fails.
 func (db *DB) Rows(table string, do func(Row) error) error {
 	t, ok := db.object("table", table)
 	if !ok {
@@ -80,9 +81,9 @@ func (db *DB) Rows(table string, do func(Row) error) error {
 	return db.scan(t.root, 0, func(id int64, values []any) error { return do(columns.row(id, values)) })
 }
 
-// RowsWith calls do for each row of a table in which a column begins with a prefix, or with whole is
-// equal to it, in the order of that column's index, until it fails. Without such an index it reads
-// all rows.
+// RowsWith calls do for each row of a table in which a column begins with a prefix, or with whole
+// is equal to it, in the order of that column's index, until it fails. Without such an index it
+// reads all rows.
 func (db *DB) RowsWith(table, column, prefix string, whole bool, do func(Row) error) error {
 	t, ok := db.object("table", table)
 	if !ok {

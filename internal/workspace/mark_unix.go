@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Mark returns what a repository's git folder keeps when the folder of the project moves on its disk,
-// and no other has: number and time of a file that git writes once, when it makes the folder. "" if
-// there is none. A download cannot bring the number along.
+// Mark returns what a repository's git folder keeps when the folder of the project moves on its
+// disk, and no other has: number and time of a file that git writes once, when it makes the folder.
+// "" if there is none. A download cannot bring the number along.
 func (p Project) Mark() string {
 	if !p.IsRepository() {
 		return ""

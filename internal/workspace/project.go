@@ -11,8 +11,8 @@ import (
 )
 
 // A Project is what one memory is about: a git repository with all its working directories, a
-// folder with .beans in it, or any other folder. Paths are absolute, with links resolved. It is safe
-// for concurrent use.
+// folder with .beans in it, or any other folder. Paths are absolute, with links resolved. It is
+// safe for concurrent use.
 type Project struct {
 	// Folder names the project: its main checkout, or the folder itself. The files that it shares,
 	// such as saved facts, are below.
@@ -55,8 +55,8 @@ func ProjectOf(folder string) Project {
 	return p
 }
 
-// With returns the project with what memcore has seen of it before. note is called for each folder of
-// another project in those of this one that is found; it may be nil.
+// With returns the project with what memcore has seen of it before. note is called for each folder
+// of another project in those of this one that is found; it may be nil.
 func (p Project) With(known Sources, note func(other string)) Project {
 	p.known, p.note = known, note
 	return p
@@ -87,8 +87,8 @@ func (p Project) Documents() string {
 	return p.repository.Primary()
 }
 
-// OriginalOf returns the working directory of Documents for a folder in another working directory of
-// the repository, or "".
+// OriginalOf returns the working directory of Documents for a folder in another working directory
+// of the repository, or "".
 func (p Project) OriginalOf(folder string) string {
 	original := p.Documents()
 	if !p.IsRepository() || original == "" {
@@ -114,8 +114,8 @@ func (p Project) Folders() []string {
 	return all
 }
 
-// left returns when a folder that was the project's before became something else; zero if it did not.
-// A working directory that git has forgotten still names the repository. Of an ordinary folder
+// left returns when a folder that was the project's before became something else; zero if it did
+// not. A working directory that git has forgotten still names the repository. Of an ordinary folder
 // nothing tells when it was made: then it is now, until Sources.Left says when memcore saw it.
 // checkouts are those of Checkouts.
 func (p Project) left(folder string, checkouts []string) time.Time {
@@ -154,10 +154,10 @@ func (t tenure) includes(at time.Time) bool {
 	return t.held && (at.IsZero() || !at.Before(t.from) && (t.until.IsZero() || at.Before(t.until)))
 }
 
-// Holder returns a function that reports whether an agent that worked in a folder, which may be gone,
-// and last said something at a time, worked on the project as it is now. With the zero time it
-// reports whether any did. The nearest folder upwards that is known decides. Each folder is looked
-// at once. The function is not safe for concurrent use.
+// Holder returns a function that reports whether an agent that worked in a folder, which may be
+// gone, and last said something at a time, worked on the project as it is now. With the zero time
+// it reports whether any did. The nearest folder upwards that is known decides. Each folder is
+// looked at once. The function is not safe for concurrent use.
 func (p Project) Holder() func(folder string, last time.Time) bool {
 	own, infos, checkouts := map[string]tenure{}, []os.FileInfo{}, p.Checkouts()
 	for _, folder := range p.Folders() {

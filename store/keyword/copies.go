@@ -11,10 +11,10 @@ import (
 )
 
 // copies are live records whose text another live record has, its original: a session that eighty
-// others copied would make each of its words eighty times as frequent. All of them can be found, and
-// the index has each, since they differ by path, session and time, by which a search is filtered; but
-// texts are counted, not records. A snapshot's first search reads which they are: written down,
-// that would have to be corrected when the original goes.
+// others copied would make each of its words eighty times as frequent. All of them can be found,
+// and the index has each, since they differ by path, session and time, by which a search is
+// filtered; but texts are counted, not records. A snapshot's first search reads which they are:
+// written down, that would have to be corrected when the original goes.
 type copies struct {
 	originals []int32 // records of a document that are no copies
 	original  []int32 // by number of the record: that of its original, or its own; nil without copies
@@ -27,8 +27,8 @@ func (c *copies) isCopy(number int) bool {
 	return c.original != nil && c.original[number] != int32(number)
 }
 
-// readCopies finds the copies and takes them out of the number of records, and of documents, if they
-// are all that a document has.
+// readCopies finds the copies and takes them out of the number of records, and of documents, if
+// they are all that a document has.
 func (l *layout) readCopies(s *snapshot) error {
 	return s.eachEqual(func(numbers []int) error {
 		type copied struct {

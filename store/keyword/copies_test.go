@@ -11,8 +11,8 @@ import (
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// Eighty copies of a session give the scores of one, in whichever commits they came. When the original
-// goes, the next one counts.
+// Eighty copies of a session give the scores of one, in whichever commits they came. When the
+// original goes, the next one counts.
 func TestCopiesCountOnce(t *testing.T) {
 	record := func(path string, line int, text string) store.Record {
 		return store.Record{ID: fmt.Sprintf("%x%02x", []byte(path), line), Scope: "project", Kind: "conversation", Path: path, StartLine: line, EndLine: line,

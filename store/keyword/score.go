@@ -110,7 +110,8 @@ func (s *scores) note(t term, n, own int, in []int) {
 // fine makes occurrences whole numbers: their sum does not depend on the order of records.
 const fine = 1 << 20
 
-// scoreDocuments adds a term's share to the scores of documents. holders have it in more than copies.
+// scoreDocuments adds a term's share to the scores of documents. holders have it in more than
+// copies.
 func scoreDocuments(l *layout, found *occurrences, holders int, scores []float64) {
 	most := MostBM25(holders, l.live)
 	for _, document := range found.in {

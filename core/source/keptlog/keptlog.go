@@ -1,5 +1,5 @@
-// Package keptlog keeps what memcore has read of agents' logs, for the time when the agents have deleted
-// them.
+// Package keptlog keeps what memcore has read of agents' logs, for the time when the agents have
+// deleted them.
 //
 // A Store is a folder with one file a log, named after a hash of the document's path. The file is
 // written while the log is still there, since no agent announces that it deletes one. It holds the
@@ -40,8 +40,8 @@ const Extension = ".jsonl.zst"
 const (
 	// windowSize is what a reader holds of the text of a frame.
 	windowSize = 1 << 20
-	// maxText and maxLine bound the text of a file and of a turn in it, in bytes, since the file may
-	// come from another machine: some kilobytes unpack to gigabytes.
+	// maxText and maxLine bound the text of a file and of a turn in it, in bytes, since the file
+	// may come from another machine: some kilobytes unpack to gigabytes.
 	maxText = 256 << 20
 	maxLine = 64 << 20
 )
@@ -71,8 +71,8 @@ type Log struct {
 	Number int `json:"number"`
 }
 
-// formatNumber counts up when lines change their meaning. The file is the only copy of a log that is
-// gone, so that older numbers have to be read, too.
+// formatNumber counts up when lines change their meaning. The file is the only copy of a log that
+// is gone, so that older numbers have to be read, too.
 const formatNumber = 1
 
 // Gone reports whether the file of the log is gone, or was emptied.
@@ -187,8 +187,8 @@ type Old struct {
 	Bytes   int64     `json:"bytes"`   // that its file in the store takes
 }
 
-// Old returns the logs that are gone and last changed before a time, oldest first. Damaged files are
-// none of them.
+// Old returns the logs that are gone and last changed before a time, oldest first. Damaged files
+// are none of them.
 func (s Store) Old(ctx context.Context, before time.Time) (all []Old, err error) {
 	names, err := s.Names()
 	for name := range names {
@@ -210,8 +210,8 @@ func (s Store) Old(ctx context.Context, before time.Time) (all []Old, err error)
 // ErrDamaged means that a file, or its end, cannot be read.
 var ErrDamaged = errors.New("what is kept of a log is damaged")
 
-// Head returns what the file of this name says first of its log. Errors wrap ErrDamaged, or are those
-// of the file.
+// Head returns what the file of this name says first of its log. Errors wrap ErrDamaged, or are
+// those of the file.
 func (s Store) Head(name string) (Log, error) {
 	var log Log
 	err := s.read(name, func(l line) bool {

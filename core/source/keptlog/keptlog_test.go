@@ -114,8 +114,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A file of some kilobytes that unpacks to more than is read of one costs no more than that, and what
-// precedes it is read.
+// A file of some kilobytes that unpacks to more than is read of one costs no more than that, and
+// what precedes it is read.
 func TestFileThatUnpacksToMuch(t *testing.T) {
 	store := In(filepath.Join(t.TempDir(), "kept"))
 	log := Log{Path: "a.jsonl", From: 1}
@@ -142,8 +142,8 @@ func TestFileOfManyTurns(t *testing.T) {
 	require.Len(t, turns, maxText/each-1)
 }
 
-// A frame may hold more than a window of text that does not repeat, and what a newer program wrote is
-// not guessed at.
+// A frame may hold more than a window of text that does not repeat, and what a newer program wrote
+// is not guessed at.
 func TestFrames(t *testing.T) {
 	store := In(t.TempDir())
 	var text strings.Builder

@@ -160,7 +160,8 @@ func (f *fetch) all(ctx context.Context) error {
 	return nil
 }
 
-// inTime is one, for half of the time that is left: a resource that hangs leaves some to the others.
+// inTime is one, for half of the time that is left: a resource that hangs leaves some to the
+// others.
 func (f *fetch) inTime(ctx context.Context, session *session, r *mcp.Resource) (storedResource, string, error) {
 	limit := f.server.Timeout
 	if deadline, ok := ctx.Deadline(); ok {

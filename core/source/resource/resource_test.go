@@ -255,8 +255,8 @@ func TestResourceThatFails(t *testing.T) {
 	require.Equal(t, map[string]string{"mcp:files/doc://a.md": "a", "mcp:files/doc://z.md": "z"}, s.texts(), "it leaves time to the others")
 }
 
-// A resource with which the session ends costs no other, however it is connected, and is read once it
-// is mended.
+// A resource with which the session ends costs no other, however it is connected, and is read once
+// it is mended.
 func TestResourceThatEndsTheSession(t *testing.T) {
 	for _, name := range []string{"exit.md", "garbage.md"} {
 		t.Run(name, func(t *testing.T) {

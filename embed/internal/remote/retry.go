@@ -38,8 +38,8 @@ func (c *Client) retry(ctx context.Context, kind embed.Kind, texts []string) ([]
 	return vecs, nil
 }
 
-// A server that trips over a text seems to fail for a moment. So several documents are not asked for
-// again as they are, since the indexer goes on with fewer of them, and one is only a few times.
+// A server that trips over a text seems to fail for a moment. So several documents are not asked
+// for again as they are, since the indexer goes on with fewer of them, and one is only a few times.
 const tripTries = 3
 
 func mayBeText(err error) bool { return err != nil && transient(err) && !refusesAll(err) }

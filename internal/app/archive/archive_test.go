@@ -425,7 +425,8 @@ func TestEffectOfSettings(t *testing.T) {
 	}
 }
 
-// Other spellings of trust and settings, which are theirs on some systems, are not exported as memory.
+// Other spellings of trust and settings, which are theirs on some systems, are not exported as
+// memory.
 func TestExportOfOtherSpellings(t *testing.T) {
 	w, target, before := exporting(t, "file.tar.gz")
 	for _, name := range []string{"Trust.json", "CONFIG.yaml"} {

@@ -133,8 +133,8 @@ func (c *Config) Locate() error {
 	return nil
 }
 
-// WorkingDirectories returns the project with its working directories. A tenant's folder is a project
-// of its own, whatever is in it.
+// WorkingDirectories returns the project with its working directories. A tenant's folder is a
+// project of its own, whatever is in it.
 func (c *Config) WorkingDirectories() workspace.Project {
 	if c.Places != nil {
 		return workspace.Project{Folder: c.Checkout, Checkout: c.Checkout}

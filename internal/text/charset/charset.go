@@ -13,7 +13,8 @@ import (
 const (
 	UTF16       = "UTF-16"
 	Windows1252 = "Windows-1252"
-	// Unknown is neither of these: a legacy encoding of Cyrillic, Greek, Chinese, Japanese and others.
+	// Unknown is neither of these: a legacy encoding of Cyrillic, Greek, Chinese, Japanese and
+	// others.
 	Unknown = "unknown"
 )
 
@@ -22,10 +23,10 @@ func HasMark(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
 }
 
-// Decode returns a file's text as UTF-8 without byte order mark, and the name of its encoding, or ""
-// for UTF-8. Text of few bytes that are not UTF-8 stays as it is. Where more bytes are wrong than
-// there are characters of several bytes, it is Windows-1252, which includes the letters of
-// ISO 8859-1, if it reads like a language of these letters. Else the encoding is Unknown: of such a
+// Decode returns a file's text as UTF-8 without byte order mark, and the name of its encoding, or
+// "" for UTF-8. Text of few bytes that are not UTF-8 stays as it is. Where more bytes are wrong
+// than there are characters of several bytes, it is Windows-1252, which includes the letters of ISO
+// 8859-1, if it reads like a language of these letters. Else the encoding is Unknown: of such a
 // text its ASCII is left, with U+FFFD for all between.
 func Decode(text []byte) (decoded []byte, encoding string) {
 	if HasMark(text) {
@@ -45,10 +46,10 @@ func Decode(text []byte) (decoded []byte, encoding string) {
 	return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), ""
 }
 
-// readsWestern reports whether a text can be Windows-1252. In languages that are written so, letters
-// with marks stand alone or by two, and signs such as ³ or ¿ not within a word. Other alphabets in
-// encodings of a byte have words of such bytes, and Chinese and Japanese use bytes that
-// Windows-1252 lacks.
+// readsWestern reports whether a text can be Windows-1252. In languages that are written so,
+// letters with marks stand alone or by two, and signs such as ³ or ¿ not within a word. Other
+// alphabets in encodings of a byte have words of such bytes, and Chinese and Japanese use bytes
+// that Windows-1252 lacks.
 func readsWestern(text []byte) bool {
 	strange, all := 0, 0
 	for i := 0; i < len(text); {

@@ -187,8 +187,8 @@ func (s *shape) random() bool {
 // maxData is how long a line of JSON may be that people read, such as a setting, in bytes.
 const maxData = 16 << 10
 
-// isData reports whether a line is JSON that says something: settings or records, and not the shapes
-// of a drawing, whose few names come again and again with numbers.
+// isData reports whether a line is JSON that says something: settings or records, and not the
+// shapes of a drawing, whose few names come again and again with numbers.
 func isData(line string) bool {
 	line = strings.Trim(line, " \t\r>`|")
 	if len(line) > maxData || !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "[") || !json.Valid([]byte(line)) {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// HasQuestionMark reports whether a text has a question mark of any script that has one. The Greek one
-// is mostly typed as a semicolon, which counts behind a Greek word, or at the end of a text with one.
+// HasQuestionMark reports whether a text has a question mark of any script that has one. The Greek
+// one is mostly typed as a semicolon, which counts behind a Greek word, or at the end of a text
+// with one.
 func HasQuestionMark(text string) bool {
 	if strings.IndexByte(text, '?') >= 0 {
 		return true
