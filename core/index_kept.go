@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -133,7 +132,7 @@ func (m *indexer) rewriteKept(log keptlog.Log) (size int64, err error) {
 // keptLogs are the source of what is kept.
 type keptLogs struct {
 	keptlog.Store
-	but map[string]bool // names of files that List leaves out
+	names map[string]bool // of the files that List lists
 }
 
 const keptSource = "logs that agents deleted"
@@ -143,17 +142,10 @@ func (keptLogs) Name() string { return keptSource }
 
 // List implements source.Source.
 func (s keptLogs) List(ctx context.Context) (source.Listing, error) {
-	names, err := s.Names()
-	if err != nil {
-		return source.Listing{}, err
-	}
 	var listing source.Listing
-	for name := range names {
+	for name := range s.names {
 		if ctx.Err() != nil {
 			return source.Listing{}, ctx.Err()
-		}
-		if s.but[name] {
-			continue
 		}
 		log, err := s.Head(name)
 		switch {
@@ -166,6 +158,18 @@ func (s keptLogs) List(ctx context.Context) (source.Listing, error) {
 	}
 	slices.SortFunc(listing.Documents, func(a, b source.Document) int { return cmp.Compare(a.Path, b.Path) })
 	return listing, nil
+}
+
+// take reports whether a document's file is to be listed, and takes it out of the list. A query
+// comes here with every path, so that none is hashed where nothing is kept.
+func (s keptLogs) take(path string) bool {
+	if len(s.names) == 0 {
+		return false
+	}
+	name := keptlog.Name(path)
+	isKept := s.names[name]
+	delete(s.names, name)
+	return isKept
 }
 
 func documentOf(log keptlog.Log) source.Document {
@@ -190,24 +194,25 @@ func (c *changes) scanKept(ctx context.Context, o Options, indexed *manifest, pr
 	for _, skip := range c.skipped {
 		unreadable[skip.Path] = true
 	}
-	logs := keptLogs{keptlog.In(o.Kept), map[string]bool{}}
-	names, unnamed := map[string]bool{}, false
+	logs, unnamed := keptLogs{Store: keptlog.In(o.Kept)}, false
 	if o.Kept != "" {
 		var err error
-		if names, err = logs.Names(); err != nil { // what was known stays known
+		if logs.names, err = logs.Names(); err != nil { // what was known stays known
 			unnamed = true
 			c.skipped = append(c.skipped, source.Skip{Path: keptSource, Reason: err.Error(), Unreadable: true})
 		}
 	}
+	for _, doc := range c.read {
+		logs.take(doc.Path)
+	}
 	for path, known := range indexed.Documents {
-		name := keptlog.Name(path)
-		logs.but[name] = true
+		isKept := logs.take(path)
 		isLog := known.Kind == source.KindConversation
 		switch {
 		case present[path] || unlisted[known.Source]:
 			continue
 		case isLog && unreadable[path] && !known.Unsure: // what was known stays known
-		case isLog && (names[name] || unnamed && known.Kept.Bytes > 0) && (unreadable[path] || keptlog.Gone(known.File)):
+		case isLog && (isKept || unnamed && known.Kept.Bytes > 0) && (unreadable[path] || keptlog.Gone(known.File)):
 			if known.Unsure {
 				c.read = append(c.read, located{Document: known.document(path), from: logs})
 			}
@@ -219,12 +224,6 @@ func (c *changes) scanKept(ctx context.Context, o Options, indexed *manifest, pr
 			continue
 		}
 		c.total++
-	}
-	for path := range present {
-		logs.but[keptlog.Name(path)] = true
-	}
-	if len(names) == 0 || !slices.ContainsFunc(slices.Collect(maps.Keys(names)), func(name string) bool { return !logs.but[name] }) {
-		return nil
 	}
 	listing, err := logs.List(ctx)
 	if err != nil {

@@ -29,7 +29,7 @@ func (c changes) count() int { return len(c.read) + len(c.removed) + len(c.gone)
 // scan skips other memories' documents.
 func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 	var found changes
-	present, unlisted := map[string]bool{}, map[string]bool{}
+	present, unlisted, skipped := map[string]bool{}, map[string]bool{}, map[source.Skip]bool{}
 	for _, from := range o.Sources {
 		listing, err := from.List(ctx)
 		if err := ctx.Err(); err != nil {
@@ -41,7 +41,8 @@ func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 			continue
 		}
 		for _, skip := range listing.Skipped {
-			if !slices.Contains(found.skipped, skip) { // sources overlap
+			if !skipped[skip] { // sources overlap
+				skipped[skip] = true
 				found.skipped = append(found.skipped, skip)
 			}
 		}

@@ -244,11 +244,12 @@ func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) st
 		return noContent
 	}
 	machine, unknown := in.byMachine()
-	if in.IsCompactSummary || strings.HasPrefix(parseContent(said.Content).text(), claudeContinued) {
-		out.role, out.speaker, out.text = "system", summarySpeaker, parseContent(said.Content).text()
+	parsed := parseContent(said.Content)
+	if text := parsed.text(); in.IsCompactSummary || strings.HasPrefix(text, claudeContinued) {
+		out.role, out.speaker, out.text = "system", summarySpeaker, text
 	} else {
 		out.typed = in.isTyped()
-		claudeUser(&out, said.Content, machine || in.IsMeta)
+		claudeUser(&out, parsed, machine || in.IsMeta)
 		out.handedBack(in.claudeOrigin)
 	}
 	for i := range out.results {
@@ -327,15 +328,14 @@ func parseClaudeAttachment(c *conversation, r record, out message, in claudeReco
 		machine = true
 	}
 	out.typed = with.isTyped()
-	claudeUser(&out, with.Prompt, machine)
+	claudeUser(&out, parseContent(with.Prompt), machine)
 	out.handedBack(with.claudeOrigin)
 	c.add(r, out)
 	return ""
 }
 
 // claudeUser reads the user's text or results of tools. Of what a program wrote it keeps reports.
-func claudeUser(out *message, raw json.RawMessage, machine bool) {
-	parsed := parseContent(raw)
+func claudeUser(out *message, parsed content, machine bool) {
 	out.role, out.results = "user", parsed.results
 	var said []string
 	for _, text := range parsed.texts {

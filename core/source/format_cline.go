@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // Cline, and Roo Code and Kilo Code that began as copies of it, keep each task in a folder
@@ -143,9 +143,7 @@ func clineCwd(head []byte) string {
 	return unquote([]byte(`"` + string(found[1]) + `"`))
 }
 
-var clineDirectory = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`# Current (?:Workspace|Working) Directory \(((?:[^")\\]|\\.)+)\) Files`)
-})
+var clineDirectory = lazy.Regexp(`# Current (?:Workspace|Working) Directory \(((?:[^")\\]|\\.)+)\) Files`)
 
 type clineMessage struct {
 	Role       string          `json:"role"`
@@ -281,17 +279,15 @@ func clineParameters(xml string) string {
 	return string(text)
 }
 
-var clineParameter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<([a-z_]+)>`) })
+var clineParameter = lazy.Regexp(`<([a-z_]+)>`)
 
-var clineCallBegins = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*<([a-z]+(?:_[a-z]+)+)>`) })
+var clineCallBegins = lazy.Regexp(`(?m)^[ \t]*<([a-z]+(?:_[a-z]+)+)>`)
 
 // clineXML is the ID of a call that has none. The next message has its result.
 func clineXML(tool string) string { return "xml " + tool }
 
 // clineResult begins a result of a call by XML, with the tool's name.
-var clineResult = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[([a-z_]+)(?: [^\n]*)?\] Result:\s*`)
-})
+var clineResult = lazy.Regexp(`^\[([a-z_]+)(?: [^\n]*)?\] Result:\s*`)
 
 // clineSessionUser reads a prompt or results. Before and in a prompt stand notes and files that the
 // program added.
@@ -315,20 +311,14 @@ func (c *conversation) clineSessionUser(out *message, raw json.RawMessage) {
 }
 
 // clinePrompt are the tags around a prompt.
-var clinePrompt = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`</?user_(?:input|command)\b[^>]*>`)
-})
+var clinePrompt = lazy.Regexp(`</?user_(?:input|command)\b[^>]*>`)
 
 // clineTaskUser reads the user's words and results of calls, which are texts after a head or
 // blocks.
 func (c *conversation) clineTaskUser(out *message, raw json.RawMessage) {
-	parts := []json.RawMessage{raw}
-	if first(raw) == '[' && json.Unmarshal(raw, &parts) != nil {
-		return
-	}
 	var said []string
 	tool := "" // whose result follows
-	for _, part := range parts {
+	for _, part := range partsOf(raw) {
 		parsed := parseContent(part)
 		for _, got := range parsed.results {
 			if words, ok := c.clineAnswer(c.openName(got), got.output); ok {
@@ -382,7 +372,7 @@ var clineLeads = []string{"The user ", "[TASK RESUMPTION]", "You seem to be havi
 func clineWords(text string) (string, bool) {
 	for _, tag := range clineTags {
 		before, rest, found := strings.Cut(text, "<"+tag+">")
-		if before = strings.TrimSpace(before); !found || before != "" && !startsWithAny(before, clineLeads) {
+		if before = strings.TrimSpace(before); !found || before != "" && !slices.ContainsFunc(clineLeads, func(lead string) bool { return strings.HasPrefix(before, lead) }) {
 			continue
 		}
 		words, _, _ := strings.Cut(rest, "</"+tag+">")
@@ -407,13 +397,4 @@ func (c *conversation) clineAnswer(tool, text string) (string, bool) {
 		ok = c.beside.said[strings.TrimSpace(words)]
 	}
 	return words, ok
-}
-
-func startsWithAny(text string, prefixes []string) bool {
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(text, prefix) {
-			return true
-		}
-	}
-	return false
 }

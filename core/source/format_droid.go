@@ -64,7 +64,7 @@ func parseDroid(c *conversation, r record) string {
 	}
 	switch in.Message.Role {
 	case "user":
-		claudeUser(&out, in.Message.Content, false)
+		claudeUser(&out, parseContent(in.Message.Content), false)
 	case "assistant":
 		parsed := parseContent(in.Message.Content)
 		out.role, out.text, out.calls, out.results = "assistant", parsed.text(), parsed.calls, parsed.results

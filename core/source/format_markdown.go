@@ -5,10 +5,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // SpecStory writes sessions of many agents into .specstory/history/*.md of the project, aider its
@@ -123,13 +123,9 @@ func readSpecstory(ctx context.Context, c *conversation, file *os.File, size int
 	return nil
 }
 
-var specstorySession = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^<!-- [^<>]*?\bSession (\S+) \(([^()]*)\) -->$`)
-})
+var specstorySession = lazy.Regexp(`^<!-- [^<>]*?\bSession (\S+) \(([^()]*)\) -->$`)
 
-var specstorySpeaker = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \(([^()]*)\))?\*\*_$`)
-})
+var specstorySpeaker = lazy.Regexp(`^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \(([^()]*)\))?\*\*_$`)
 
 // specstoryTime reads the time at the end of a text such as "MODEL 2026-01-16 16:48:43Z".
 func specstoryTime(text string) time.Time {

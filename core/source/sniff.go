@@ -120,11 +120,12 @@ func sniff(ctx context.Context, in *bufio.Reader, path string, wantCwd bool) (lo
 			break
 		}
 		f := s.record()
-		if log.format == "" && s.whole {
-			log.format = recognise(f, candidates)
-		}
-		if partial == "" { // half a record of one format may look like one of another
-			partial = recognise(f, candidates)
+		if log.format == "" {
+			name := recognise(f, candidates)
+			if s.whole { // half a record of one format may look like one of another
+				log.format = name
+			}
+			partial = cmp.Or(partial, name)
 		}
 		if log.take(f); log.isComplete(wantCwd) {
 			break

@@ -37,13 +37,7 @@ func (c content) text() string { return strings.Join(c.texts, "\n\n") }
 // parseContent reads a string, a block, or an array of both.
 func parseContent(raw json.RawMessage) content {
 	var c content
-	var parts []json.RawMessage // of its own: decoding into raw would overwrite it
-	if first(raw) != '[' {
-		parts = []json.RawMessage{raw}
-	} else if json.Unmarshal(raw, &parts) != nil {
-		return c
-	}
-	for _, part := range parts {
+	for _, part := range partsOf(raw) {
 		switch first(part) {
 		case '"':
 			c.addText(unquote(part))
@@ -52,6 +46,18 @@ func parseContent(raw json.RawMessage) content {
 		}
 	}
 	return c
+}
+
+// partsOf returns the elements of an array, another value alone, and nothing of a broken array.
+func partsOf(raw json.RawMessage) []json.RawMessage {
+	if first(raw) != '[' {
+		return []json.RawMessage{raw}
+	}
+	var parts []json.RawMessage // of its own: decoding into raw would overwrite it
+	if json.Unmarshal(raw, &parts) != nil {
+		return nil
+	}
+	return parts
 }
 
 // noContent is the reason for skipping a message that says nothing, not even null.

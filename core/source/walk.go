@@ -176,6 +176,9 @@ func isLog(name string) bool {
 	return ext == ".jsonl" || ext == ".json" || isPacked(name) && !strings.HasPrefix(name, ".")
 }
 
+// mayBeLog reports whether a file that was named, or found, is to be examined.
+func mayBeLog(path string) bool { return isLog(path) || isArchive(path) || isMarkdownLog(path) }
+
 // link reports a link, unless its target is in the root. Logs that were known in a folder which was
 // moved behind a link are not deleted.
 func (w *walker) link(rel, name string) {
@@ -199,7 +202,7 @@ func (w *walker) link(rel, name string) {
 func (w *walker) rootFile() {
 	path := w.root.path
 	w.found.Folders = append(w.found.Folders, filepath.Dir(path))
-	if isLog(path) || isArchive(path) || isMarkdownLog(path) {
+	if mayBeLog(path) {
 		before := len(w.found.Documents) + len(w.found.Skipped)
 		w.file(path, func() (fs.FileInfo, error) { return w.root.info, nil })
 		if len(w.found.Documents)+len(w.found.Skipped) == before {
@@ -221,7 +224,7 @@ func (w *walker) file(path string, stat func() (fs.FileInfo, error)) {
 		w.skipUnreadable(path, "cannot be read: ", err)
 		return
 	}
-	if isLog(path) || isArchive(path) || isMarkdownLog(path) {
+	if mayBeLog(path) {
 		w.log(path, info)
 		return
 	}

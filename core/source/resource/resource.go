@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // Scheme begins the path of each document: "mcp:SERVER/URI".
@@ -62,7 +62,7 @@ const (
 	DefaultTimeout   = 20 * time.Second
 )
 
-var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`) })
+var serverName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
 
 // Check returns an error if the settings are wrong.
 func (s Server) Check() error {
