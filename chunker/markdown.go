@@ -14,8 +14,9 @@ import (
 // long prose at sentences. An empty section joins the next one. Outer headings that exceed a chunk
 // are left out.
 //
-// What nobody reads (package payload) is no chunk: a mark stands for it. Of frontmatter, what says
-// something about the document is in the first chunk; a document of nothing else is one.
+// Data such as base64 (package payload) is not indexed: a mark takes its place. The first chunk has
+// those fields of the frontmatter that describe the document. A document with only frontmatter
+// makes one chunk.
 //
 // It takes linear time and bounded memory, and is safe for concurrent use.
 func Markdown(name string, src []byte, o Options) Document {

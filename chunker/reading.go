@@ -77,7 +77,7 @@ func isWordless(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// payloads are the cuts of what nobody reads from a byte of a text.
+// payloads returns the cuts that replace data such as base64 (package payload) in text[from:].
 func payloads(text string, from int) (cuts []cut) {
 	for _, s := range payload.Find(text[from:]) {
 		cuts = append(cuts, cut{payload.Span{Start: from + s.Start, End: from + s.End}, payload.Mark})

@@ -36,7 +36,8 @@ func (e embedder) embed(ctx context.Context, kind embed.Kind, texts []string) ([
 	return vectors, nil
 }
 
-// normTolerance is that of embed.Embedder and store.Record.
+// normTolerance is how far the length of a vector may be from 1, as embed.Embedder and store.Record
+// allow it.
 const normTolerance = 1e-3
 
 func normOf(v []float32) float64 {

@@ -248,7 +248,8 @@ func testGoesAway(t *testing.T, others int, from int64, found *bool) bool {
 	return false
 }
 
-// What a server refuses for the moment or the sender is no text's fault, even if it answers others.
+// A server's refusal that concerns the moment or the sender sets no text aside, even if it accepts
+// other texts.
 func TestRefusalsSetNothingAside(t *testing.T) {
 	mem, e := trippingMemory(t, false)
 	refused := func([][]float32, int) ([][]float32, error) {

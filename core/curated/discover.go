@@ -163,7 +163,8 @@ func (r *finder) global() []candidate {
 	return found
 }
 
-// inOriginal returns where Options.Original would have a path of the project; "" if there is none.
+// inOriginal returns the path in Options.Original that corresponds to a path of the project, or ""
+// if the path is outside the project or there is no original. The file need not exist.
 func (r *request) inOriginal(path string) string {
 	rel, inside := below(r.project, path)
 	if r.o.Original == "" || !inside {

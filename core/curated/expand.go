@@ -102,8 +102,8 @@ func (x *expansion) expand(d *body, p part) []line {
 	return append(out, mentioned...)
 }
 
-// isText reports whether what may be an import is none. A file that is there, but of a kind that is
-// not followed, is named once.
+// isText reports whether a reference that may be an import is ordinary text. If its file exists,
+// but is of a kind that imports do not follow, that is reported once.
 func (x *expansion) isText(p part, n importRef, number int) bool {
 	t := x.targets[importKey{p.real, n.path}]
 	if !n.perhaps || t.parsed != nil {

@@ -117,7 +117,7 @@ func TestOutcomeIsNotCutBeforeItsFinding(t *testing.T) {
 	require.Contains(t, got, "because the query used the local time zone")
 }
 
-// What the user says in a dialog is theirs, and belongs to the request.
+// An answer in a dialog is the words of the user, and part of the request.
 func TestDialogs(t *testing.T) {
 	said := func(text, asked string, dialog chunker.Dialog) chunker.Turn {
 		return chunker.Turn{Role: "user", Text: text, Asked: asked, Dialog: dialog, Session: "s"}

@@ -10,7 +10,7 @@ import (
 	"github.com/memcore/memcore/core/digest"
 )
 
-// A digest of reduced calls is that of the calls.
+// Reduced tool calls have the same digest as the whole ones.
 func TestReduced(t *testing.T) {
 	long := strings.Repeat("all quiet at the mill\n", 4000)
 	patch := `*** Begin Patch\n*** Update File: door.go\n` + strings.Repeat(`+ oil the hinges\n`, 400) + `*** Add File: mill.go\n*** End Patch`

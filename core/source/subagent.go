@@ -236,8 +236,8 @@ func reportsIn(text string) (all []report) {
 	return all
 }
 
-// told reports whether a report was told before in the log, and notes it: a notification repeats
-// what waiting for the subagent returned.
+// toldBefore reports whether a report was told before in the log, and notes it: a notification
+// repeats what waiting for the subagent returned.
 func (p *progress) toldBefore(r report) bool {
 	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(r.text), " ")))
 	key := hex.EncodeToString(sum[:6])
