@@ -76,7 +76,7 @@ func (s *snapshot) eachEqual(do func(numbers []int) error) error {
 		if err != nil {
 			return disk.Damaged(err)
 		}
-		c := &textCursor{part: p, facets: dictionary.AutomatonIterator(nil, []byte(firstText), []byte(afterTexts))}
+		c := &textCursor{part: p, dictionary: dictionary, facets: dictionary.AutomatonIterator(nil, []byte(firstText), []byte(afterTexts))}
 		if err := c.next(); err != nil {
 			return err
 		}
@@ -126,19 +126,28 @@ func (s *snapshot) eachEqual(do func(numbers []int) error) error {
 
 // A textCursor walks the texts of a part, in order.
 type textCursor struct {
-	part    *part
-	facets  segment.DictionaryIterator
-	facet   string // "" at the end
-	records int    // that have the text, dead ones too
+	part       *part
+	dictionary segment.TermDictionary
+	facets     segment.DictionaryIterator
+	postings   segment.PostingsList // reused
+	facet      string               // "" at the end
+	records    int                  // that have the text, dead ones too
 }
 
+// next counts the records itself: after a term of one record, the dictionary's iterator says 1 for
+// all that follow (zapx v17.2.3).
 func (c *textCursor) next() error {
 	entry, err := c.facets.Next()
 	if err != nil {
 		return disk.Damaged(err)
 	}
-	if c.facet, c.records = "", 0; entry != nil {
-		c.facet, c.records = entry.Term, int(entry.Count)
+	if c.facet, c.records = "", 0; entry == nil {
+		return nil
 	}
+	c.facet = entry.Term
+	if c.postings, err = c.dictionary.PostingsList([]byte(c.facet), nil, c.postings); err != nil {
+		return disk.Damaged(err)
+	}
+	c.records = int(c.postings.Count())
 	return nil
 }

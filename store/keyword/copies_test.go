@@ -88,6 +88,33 @@ func TestCopiesCountOnce(t *testing.T) {
 	require.NoError(t, ix.Check(t.Context()))
 }
 
+// Copies are found in a part that was merged of others, and between parts.
+func TestCopiesInAnyPart(t *testing.T) {
+	for name, commits := range map[string][]int{"one": {9}, "merged": {4, 1, 1, 3}, "a large and small ones": {6, 1, 1, 1}} {
+		t.Run(name, func(t *testing.T) {
+			ix := indexOf(t)
+			number := 0
+			for _, records := range commits {
+				for range records {
+					text := fmt.Sprintf("note %d names a harbour", number)
+					if number >= 4 && number%2 == 0 {
+						text = "the same answer names a harbour"
+					}
+					require.NoError(t, ix.Put(t.Context(), []store.Record{{ID: fmt.Sprintf("%02x", number), Scope: "project", Kind: "markdown",
+						Path: fmt.Sprintf("%d.md", number), StartLine: 1, EndLine: 1, Text: text}}))
+					number++
+				}
+				require.NoError(t, ix.Commit(t.Context()))
+			}
+			found, err := ix.Match(t.Context(), "harbour", 20, store.Filter{})
+			require.NoError(t, err)
+			require.Len(t, found.Hits, 9)
+			require.Equal(t, 2, found.Copies)
+			require.Equal(t, 7, found.Terms[0].Records)
+		})
+	}
+}
+
 func BenchmarkLayout(b *testing.B) {
 	for name, copied := range map[string]int{"distinct": 0, "a tenth copied": 10} {
 		b.Run(name, func(b *testing.B) {
