@@ -228,8 +228,7 @@ func TestYear(t *testing.T) {
 		out := m.run(m.home, "", append([]string{"session", "delete", "--older", "90d", "--all", "--json"}, more...)...)
 		require.NoError(t, json.Unmarshal([]byte(out), &pruned))
 	}
-	before := m.answers()
-	require.Greater(t, len(before), *projects*factsOf*3/4, "most questions get an answer")
+	require.Greater(t, len(m.answers()), *projects*factsOf*3/4, "most questions get an answer")
 	began = time.Now()
 	prune()
 	require.False(t, pruned.Deleted)
@@ -248,6 +247,9 @@ func TestYear(t *testing.T) {
 		}
 	}
 	require.Equal(t, old, would)
+	// How frequent a word is counts what is left: near ones may come in another order than before.
+	answers := m.answers()
+	require.Greater(t, len(answers), *projects*factsOf*3/4, "most questions still get one")
 	t.Logf("session delete --older 90d: %d sessions deleted, %d bytes", would, pruned.Bytes)
 	m.status()
 
@@ -270,7 +272,7 @@ func TestYear(t *testing.T) {
 		there.run(there.project(i), "", "trust", "add")
 	}
 	timed("index")
-	require.Equal(t, before, there.answers(), "answers")
+	require.Equal(t, answers, there.answers(), "answers")
 	again := there.run(there.home, "", "import", file, "--yes", "--map", m.srv+"="+there.srv)
 	require.NotContains(t, again, " new")
 	require.NotContains(t, again, "conflict")
