@@ -12,12 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/injection"
 	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/store"
@@ -367,15 +367,7 @@ func tellingSentence(records []store.Record, holds func(string) int) (best strin
 
 // shortened returns one line of at most max bytes, cut between words.
 func shortened(text string, max int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= max {
-		return text
-	}
-	cut := strings.ToValidUTF8(text[:max], "")
-	if space := strings.LastIndexByte(cut, ' '); space > max/2 {
-		cut = cut[:space]
-	}
-	return strings.TrimRight(cut, " ,;:(–-") + "…"
+	return excerpt.Words(strings.Join(strings.Fields(text), " "), max)
 }
 
 // markup matches Markdown that a line of a list does without.
@@ -387,24 +379,10 @@ func sentencesOf(text string) (all []string) {
 		if row := strings.Trim(strings.TrimSpace(line), "|"); strings.HasPrefix(strings.TrimSpace(line), "|") {
 			line = strings.Join(strings.FieldsFunc(row, func(r rune) bool { return r == '|' }), ":")
 		}
-		for line = strings.TrimSpace(line); line != ""; {
-			end := strings.IndexAny(line, ".!?。！？")
-			for end >= 0 && end+1 < len(line) && line[end] < utf8.RuneSelf && line[end+1] != ' ' {
-				next := strings.IndexAny(line[end+1:], ".!?。！？")
-				if next < 0 {
-					end = -1
-					break
-				}
-				end += 1 + next
-			}
-			if end < 0 {
-				end = len(line) - 1
-			}
-			_, size := utf8.DecodeRuneInString(line[end:])
-			if sentence := strings.TrimSpace(line[:end+size]); len(sentence) >= minSentence {
+		for from, to := range chunker.Sentences(line) {
+			if sentence := line[from:to]; len(sentence) >= minSentence {
 				all = append(all, sentence)
 			}
-			line = strings.TrimSpace(line[end+size:])
 		}
 	}
 	return all

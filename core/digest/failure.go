@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
@@ -55,7 +56,7 @@ func failureOf(command, output string, redact func(string) string) (f Failure, o
 		return Failure{}, false
 	}
 	shown = line(redact(shown))
-	return Failure{Program: line(redact(part.program)), Command: shownCommand(command, redact), Error: alike(shown), Shown: cutWords(shown, maxShown)}, true
+	return Failure{Program: line(redact(part.program)), Command: shownCommand(command, redact), Error: alike(shown), Shown: excerpt.Words(shown, maxShown)}, true
 }
 
 // document matches what follows the first line of a here-document.
@@ -63,7 +64,7 @@ var document = lazy.Regexp(`(?s)(<<-?\s*['"]?\w+['"]?[^\n]*)\n.*`)
 
 // shownCommand returns a command line as it is kept.
 func shownCommand(command string, redact func(string) string) string {
-	return cutWords(line(redact(document().ReplaceAllString(command, "$1 …"))), maxCommand)
+	return excerpt.Words(line(redact(document().ReplaceAllString(command, "$1 …"))), maxCommand)
 }
 
 // A part is one command of a command line.
@@ -136,7 +137,7 @@ func partOf(text string) part {
 	if noName().MatchString(name) {
 		return part{}
 	}
-	p := part{text: strings.Join(words, " "), name: name, program: cutWords(line(name[strings.LastIndexByte(name, '/')+1:]), 40)}
+	p := part{text: strings.Join(words, " "), name: name, program: excerpt.Words(line(name[strings.LastIndexByte(name, '/')+1:]), 40)}
 	var rest []string
 	for i, w := range words[1:] {
 		if folder := words[i] == "-C"; !folder && (!strings.HasPrefix(w, "-") || w == "-m") {
@@ -213,11 +214,11 @@ var exitLine = lazy.Regexp(`(?im)^\W*(?:exit(?:ed)?(?: with)?(?: code| status)?|
 
 // exitOf returns the ends of an output, and the exit code if it begins with that.
 func exitOf(output string) (text, code string) {
-	text = head(output, 8<<10)
+	text = excerpt.Head(output, 8<<10)
 	if len(output) > len(text) {
-		text += "\n" + strings.ToValidUTF8(output[max(len(text), len(output)-8<<10):], "")
+		text += "\n" + excerpt.Tail(output[len(text):], 8<<10)
 	}
-	if m := exitLine().FindStringSubmatch(head(text, 300)); m != nil {
+	if m := exitLine().FindStringSubmatch(excerpt.Head(text, 300)); m != nil {
 		code = m[1]
 	}
 	return text, code
@@ -244,7 +245,7 @@ var (
 func blame(parts []part, output string) (blamed part, shown string) {
 	blamed = parts[0]
 	for l := range strings.SplitSeq(output, "\n") {
-		l = streams().ReplaceAllString(line(head(plainOutput(l), 4*maxShown)), "")
+		l = streams().ReplaceAllString(line(excerpt.Head(plainOutput(l), 4*maxShown)), "")
 		if l == "" || strings.HasPrefix(l, "Command: ") || !usage().MatchString(l) {
 			continue
 		}
@@ -356,5 +357,5 @@ func alike(shown string) string {
 	} {
 		text = one(text)
 	}
-	return cutWords(line(gaps().ReplaceAllString(text, "…")+kept), maxShown)
+	return excerpt.Words(line(gaps().ReplaceAllString(text, "…")+kept), maxShown)
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/prompt"
 )
@@ -91,9 +92,7 @@ func (s *summary) begin(t chunker.Turn, request string) {
 }
 
 func (s *summary) user(t chunker.Turn, text string) {
-	if len(text) > maxRead {
-		text = strings.ToValidUTF8(text[:maxRead], "")
-	}
+	text = excerpt.Head(text, maxRead)
 	form := prompt.Form(text)
 	s.state(t, lead(form.Own, text), true)
 	e := s.current(t)
@@ -102,14 +101,14 @@ func (s *summary) user(t chunker.Turn, text string) {
 			e.Interrupted = false
 			return
 		}
-		s.begin(t, cutWords(line(form.Own), maxRequest))
+		s.begin(t, excerpt.Words(line(form.Own), maxRequest))
 		return
 	}
 	earlier := ""
 	if e != nil {
 		earlier = e.Request
 		if e.Interrupted || rejects(form.Own) {
-			e.Reply, e.Interrupted = cutWords(line(form.Own), maxReply), false
+			e.Reply, e.Interrupted = excerpt.Words(line(form.Own), maxReply), false
 		}
 	}
 	s.begin(t, requestOf(form, text, earlier))
@@ -180,20 +179,4 @@ func line(text string) string {
 		return r
 	}, text)
 	return strings.Join(strings.Fields(text), " ")
-}
-
-// cutWords shortens a line to n bytes between two words, with "…".
-func cutWords(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	n -= len("…")
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	cut := text[:n]
-	if at := strings.LastIndexAny(cut, " ,;:，。；：、"); at > n*2/3 {
-		cut = cut[:at]
-	}
-	return strings.TrimRight(strings.ToValidUTF8(cut, ""), " ,;:(-—–") + "…"
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/markdown/fence"
+	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
@@ -165,9 +166,7 @@ func isSpecific(text string) bool {
 
 // outcomeOf returns the sentence of an answer that says most, or "".
 func outcomeOf(text string, redact func(string) string) string {
-	if len(text) > maxRead { // an answer ends with what it found
-		text = strings.ToValidUTF8(text[len(text)-maxRead:], "")
-	}
+	text = excerpt.Tail(text, maxRead) // an answer ends with what it found
 	best, most, heading := "", 0, ""
 	var open fence.Fence
 	for l := range strings.SplitSeq(text, "\n") {
@@ -234,5 +233,5 @@ func clause(sentence string) string {
 			sentence = "… " + strings.TrimSpace(sentence[from+n:])
 		}
 	}
-	return cutWords(sentence, maxOutcome)
+	return excerpt.Words(sentence, maxOutcome)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/excerpt"
 )
 
 const (
@@ -25,7 +26,7 @@ func Reduced(use chunker.ToolUse, redact func(string) string) chunker.ToolUse {
 	output, input := use.Output, use.Input
 	switch {
 	case isShell && failed(use):
-		use.Output = ends(redact(output), maxKeptOutput)
+		use.Output = excerpt.Ends(redact(output), maxKeptOutput)
 	case isShell && output != "":
 		use.Output, use.Failed = unread, false
 	case output != "":
@@ -38,14 +39,6 @@ func Reduced(use chunker.ToolUse, redact func(string) string) chunker.ToolUse {
 		use.Input = ""
 	}
 	return use
-}
-
-// ends returns the first and the last n bytes of a text.
-func ends(text string, n int) string {
-	if len(text) <= 2*n+len("\n…\n") {
-		return text
-	}
-	return head(text, n) + "\n…\n" + strings.ToValidUTF8(text[len(text)-n:], "")
 }
 
 // shortStrings cuts the strings of an input, which may be JSON, so that it stays JSON.
@@ -80,7 +73,7 @@ func shortValue(value any, redact func(string) string) any {
 
 // cutLong spares looking for secrets in all of a file that was written: only its beginning is kept,
 // and that is far from where this is cut.
-func cutLong(text string) string { return head(text, 8*maxKeptInput) }
+func cutLong(text string) string { return excerpt.Head(text, 8*maxKeptInput) }
 
 func isPatch(text string) bool { return strings.Contains(text, "*** Begin Patch") }
 
@@ -91,5 +84,5 @@ func cutString(text string) string {
 	if isPatch(text) { // its headings name the files
 		text = strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return !strings.HasPrefix(line, "*** ") }), "\n")
 	}
-	return head(text, maxKeptInput-len("…")) + "…"
+	return excerpt.Of(text, maxKeptInput)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/markdown/fence"
+	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/prompt"
 )
@@ -31,13 +32,13 @@ func requestOf(form prompt.Prompt, text, earlier string) string {
 		if m := after().FindStringSubmatch(earlier); m != nil {
 			earlier = m[1]
 		}
-		own := cutWords(line(form.Own), maxRequest/2)
+		own := excerpt.Words(line(form.Own), maxRequest/2)
 		if earlier == "" || earlier == chunker.Unheaded {
 			return own
 		}
-		return own + " (after: " + cutWords(earlier, maxRequest-len(own)-len(" (after: )")) + ")"
+		return own + " (after: " + excerpt.Words(earlier, maxRequest-len(own)-len(" (after: )")) + ")"
 	case prompt.Command:
-		return cutWords(line(form.Own), maxRequest)
+		return excerpt.Words(line(form.Own), maxRequest)
 	}
 	request := telling(form.Own)
 	if len(form.Errors) > 0 && !tells(request) {
@@ -46,17 +47,17 @@ func requestOf(form prompt.Prompt, text, earlier string) string {
 	if request == "" {
 		return pasted(form, text)
 	}
-	return cutWords(request, maxRequest)
+	return excerpt.Words(request, maxRequest)
 }
 
 // pasted returns what pasted text is about: its error, or its first words.
 func pasted(form prompt.Prompt, text string) string {
 	if len(form.Errors) > 0 {
-		return cutWords(plain(form.Errors[0]), maxRequest)
+		return excerpt.Words(plain(form.Errors[0]), maxRequest)
 	}
 	for l := range strings.SplitSeq(text, "\n") {
 		if l = plain(l); strings.ContainsFunc(l, isLetter) {
-			return cutWords(l, maxRequest)
+			return excerpt.Words(l, maxRequest)
 		}
 	}
 	return chunker.Unheaded

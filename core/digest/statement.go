@@ -7,6 +7,7 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/markdown/fence"
+	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
@@ -320,7 +321,7 @@ func Introduces(sentence string) bool {
 // that state nothing by themselves, but for why a call was rejected: it may concern that call
 // alone.
 func (s *summary) dialog(t chunker.Turn, text string) {
-	text = head(s.redact(text), maxRead)
+	text = excerpt.Head(s.redact(text), maxRead)
 	t.Text, t.Asked = text, s.redact(t.Asked)
 	e := s.current(t)
 	if e != nil {
@@ -329,7 +330,7 @@ func (s *summary) dialog(t chunker.Turn, text string) {
 	reply, before := line(t.Said()), len(s.Statements)
 	switch t.Dialog {
 	case chunker.DialogPlan:
-		s.said(t, Statement{Text: cutWords(line(t.Asked+" "+strings.Join(sentencesOf(text), " ")), maxStatement), Kind: Decision})
+		s.said(t, Statement{Text: excerpt.Words(line(t.Asked+" "+strings.Join(sentencesOf(text), " ")), maxStatement), Kind: Decision})
 		return // the answer is what is approved
 	case chunker.DialogRejection:
 		reply = line(text)
@@ -338,17 +339,9 @@ func (s *summary) dialog(t chunker.Turn, text string) {
 		s.state(t, text, false)
 	}
 	if t.Dialog != chunker.DialogRejection && len(s.Statements) == before {
-		s.said(t, Statement{Text: cutWords(reply, maxStatement), Kind: Decision})
+		s.said(t, Statement{Text: excerpt.Words(reply, maxStatement), Kind: Decision})
 	}
 	if e != nil {
-		e.Reply = cutWords(reply, maxReply)
+		e.Reply = excerpt.Words(reply, maxReply)
 	}
-}
-
-// head returns the first n bytes of a text.
-func head(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
@@ -85,18 +86,10 @@ func inBrief(input string) string {
 			text = jsonText(args[key])
 		}
 		if text = strings.Join(strings.Fields(text), " "); text != "" {
-			return cutText(text, maxAbout)
+			return excerpt.Of(text, maxAbout)
 		}
 	}
 	return ""
-}
-
-// cutText shortens a text to n bytes, with "…".
-func cutText(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
 }
 
 // hear returns what a result says of the user and of subagents. about is aboutCall's.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
@@ -49,7 +50,7 @@ func agentAsked(input string) string {
 	_ = json.Unmarshal([]byte(input), &args) // other types are no names
 	kept, _ := json.Marshal(map[string]string{
 		"name":  agentName(cmp.Or(args.Type, args.AgentType, args.AgentName, args.Agent)),
-		"asked": cutText(strings.Join(strings.Fields(cmp.Or(args.Description, args.Prompt, args.Message)), " "), maxAbout),
+		"asked": excerpt.Of(strings.Join(strings.Fields(cmp.Or(args.Description, args.Prompt, args.Message)), " "), maxAbout),
 	})
 	return string(kept)
 }
@@ -211,7 +212,7 @@ func reportsIn(text string) (all []report) {
 		}
 		r := report{}
 		if found := agentSummary().FindStringSubmatch(text); found != nil {
-			r.asked = cutText(found[1], maxAbout)
+			r.asked = excerpt.Of(found[1], maxAbout)
 		}
 		return withText(r, rest[:end])
 	case strings.HasPrefix(strings.ToLower(text), "<subagent_notification>"):
@@ -260,7 +261,7 @@ type subagent struct {
 // task notes what a subagent was asked, by the first message of its log.
 func (c *conversation) task(text string) {
 	if text = strings.Join(strings.Fields(text), " "); c.subtask == "" {
-		c.subtask = cutText(text, maxAbout)
+		c.subtask = excerpt.Of(text, maxAbout)
 	}
 }
 

@@ -1,6 +1,10 @@
 package prompt
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/memcore/memcore/internal/text/excerpt"
+)
 
 // Plain returns a prompt's own words without what only makes them polite: a greeting, thanks,
 // "please", "can you", quotes around everything, a full stop, and an order to commit afterwards.
@@ -96,7 +100,7 @@ func cutWord(text string, max int) string {
 	if len(text) <= max {
 		return text
 	}
-	text = cut(text, max)
+	text = excerpt.Head(text, max)
 	if space := strings.LastIndexAny(text, " \n"); space > max/2 {
 		text = text[:space]
 	}

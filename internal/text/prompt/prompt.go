@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/markdown/fence"
+	"github.com/memcore/memcore/internal/text/excerpt"
 )
 
 // A Kind is the kind of a prompt.
@@ -167,7 +168,7 @@ func (p Prompt) Title() string {
 	case p.Kind == Pasted && len(p.Errors) > 0:
 		title = p.Errors[0]
 	}
-	return cut(spaces().ReplaceAllString(title, " "), longestTitle)
+	return excerpt.Head(spaces().ReplaceAllString(title, " "), longestTitle)
 }
 
 // separate returns typed lines as one text, and pasted ones.
@@ -323,7 +324,7 @@ func errorsIn(lines []string) []string {
 		if utf8.RuneCountInString(text) < 8 {
 			continue
 		}
-		text = cut(text, longestError)
+		text = excerpt.Head(text, longestError)
 		switch {
 		case slices.Contains(first, text) || slices.Contains(others, text):
 		case named.MatchString(line):
@@ -337,13 +338,6 @@ func errorsIn(lines []string) []string {
 	}
 	all := append(first, others...)
 	return all[:min(len(all), mostErrors)]
-}
-
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
 }
 
 var (
