@@ -31,15 +31,21 @@ const requestSize = 40
 const Unheaded = "…"
 
 // Session keeps what is worth remembering of an agent's log: what answers find, decide, explain or
-// sum up, and what the user states. Chunk.Headings holds the request. leftOut says why a turn made
-// no chunk.
+// sum up, and what the user states. Chunk.Headings holds the request, so that what the user told
+// beside it is there, too; if no answer is kept, it is a chunk of its own. leftOut says why a turn
+// made no chunk.
 //
 // request is the title (see Request) before the first turn, or "". The rest is as for Conversation.
 func Session(name string, turns []Turn, request string, o Options) (chunks []Chunk, leftOut []string) {
 	c := &conversation{name: name, limits: newLimits(o), seen: ordinals{}}
 	leftOut = make([]string, len(turns))
 	heading := c.shorten(request, requestSize)
+	told := remark{turn: -1}
 	for i, t := range turns {
+		if t.Role == "user" && t.Dialog == "" {
+			c.keepUnanswered(turns, told, leftOut)
+			told.turn = -1
+		}
 		text := payload.Without(strings.TrimSpace(cleanString(t.Said())))
 		kept, asked, reason := "", "", LeftOutTools
 		switch {
@@ -47,7 +53,15 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 		case t.Role == "user" && t.Dialog != "":
 			kept, reason = decided(t, text)
 		case t.Role == "user":
-			kept, asked, reason = userText(text)
+			form := prompt.Form(head(text, mostStatementCuts))
+			kept, reason = statement(form)
+			asked = form.Title()
+			if len(text) > mostStatementCuts {
+				asked = prompt.Title(text)
+			}
+			if reason == LeftOutRequest && tells(form) {
+				told = remark{i, form.Own, heading, len(c.chunks)}
+			}
 		case t.Role == "system":
 			reason = LeftOutSummary
 		case t.Role == "assistant" || t.Role == "subagent":
@@ -79,7 +93,22 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 			heading = c.shorten(asked, requestSize)
 		}
 	}
+	c.keepUnanswered(turns, told, leftOut)
 	return c.chunks, leftOut
+}
+
+// A remark is what a user told in a turn that makes no chunk by itself.
+type remark struct {
+	turn          int // -1 for none
+	text, heading string
+	chunks        int // that there were before it
+}
+
+// keepUnanswered makes a chunk of a remark that is in no heading, since no answer to it was kept.
+func (c *conversation) keepUnanswered(turns []Turn, told remark, leftOut []string) {
+	if told.turn >= 0 && len(c.chunks) == told.chunks && c.chunksUnder(turns[told.turn], told.text, told.heading) {
+		leftOut[told.turn] = ""
+	}
 }
 
 // Request returns the last request's title (prompt.Title), or earlier.
@@ -223,18 +252,6 @@ const (
 	mostStatementCuts = 24 << 10 // bytes that are looked at
 )
 
-// userText also returns a request's title.
-func userText(text string) (stated, asked, leftOut string) {
-	form := prompt.Form(head(text, mostStatementCuts))
-	if len(text) > mostStatementCuts {
-		asked = prompt.Title(text)
-	} else {
-		asked = form.Title()
-	}
-	stated, leftOut = statement(form)
-	return stated, asked, leftOut
-}
-
 // decided returns what to keep of what a user said in a dialog: whatever they decide is worth
 // remembering, but for a rejection without a reason. Of a plan, long code is left out.
 func decided(t Turn, text string) (kept, leftOut string) {
@@ -273,6 +290,32 @@ func statement(p prompt.Prompt) (stated, leftOut string) {
 		}
 	}
 	return "", LeftOutRequest
+}
+
+// leastTold is the weight of the shortest sentence that tells something: five words.
+const leastTold = 20
+
+// tellings match how a sentence begins that says how something is, and does not order it.
+var tellings = lazy.Regexp(`(?i)^\W*(?:(?:and|but|so|also|btw|fyi|by the way|note),?\s+)?(?:(?:the|our|my|its|their|every|each|all|both|there|they|we|he|she|it (?:was|is|turned))\b.*\b(?:is|are|was|were|has|have|had|will|can|cannot|[a-z]{2,}[^s\W]s|[a-z]{2,}ed)\b` +
+	`|(?-i:\p{Lu})[\p{L}-]* (?:is|was|has|had|owns|uses|runs|handles|manages|leads|maintains|decides|approves|reviews|wants|needs|likes|prefers|knows|lives|works|means|takes|requires|expects|supports|contains|returns|belongs|depends|happens?|starts?|ends?|comes?|goes?|gets?) ` +
+	`|(?:der|die|das|unsere?|meine?|es|wir|ich|alle|jede[rs]?)\b.*\b(?:ist|sind|war|waren|hat|haben|wird|werden|[a-zäöüß]{2,}(?:t|en))\b` +
+	`|(?:el|la|los|las|nuestr[oa]s?|mis?|hay|le|les|notre|nos|mon|ma|mes|nous|on (?:a|est|doit|utilise)|il y a|c'est)\b.*\b(?:es|son|está|están|fue|tiene|usa|va|est|sont|a|ont|utilise|sera|\p{L}{2,}(?:e|a|an|en|ent|ons))\b` +
+	`|[^,，。]{0,24}(?:是|叫|位于|改为|决定|約定|约定|保留|负责)|.*(?:です|ます|でした|ました|である|にした|になった)[。.!！]?$)`)
+
+// requesting matches what is asked of the agent in languages whose orders do not begin with a verb.
+var requesting = lazy.Regexp(`请|請|帮|幫|ください|してくれ|お願い|\b(?:bitte|por favor|s'il (?:te|vous) plaît|please)\b`)
+
+// tells reports whether all that the user says is how something is: no order, no question.
+func tells(p prompt.Prompt) bool {
+	if p.Kind != prompt.Request || p.Pasted > 0 || weight(p.Own) < leastTold || weight(p.Own) > longestStatement {
+		return false
+	}
+	for _, sentence := range sentences(p.Own) {
+		if isQuestion(sentence) || requesting().MatchString(sentence) || !tellings().MatchString(strings.TrimSpace(sentence)) {
+			return false
+		}
+	}
+	return true
 }
 
 func isQuestion(sentence string) bool {

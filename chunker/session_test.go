@@ -53,6 +53,13 @@ func TestSessionKeepsWhatIsWorthKnowing(t *testing.T) {
 			"user: and the timeout?", "assistant: The timeout is not documented, but in the source it is 90 seconds (client.go:212)."),
 			[]string{"assistant | is the index wrong? | I found nothing wrong with the index: the query is slow since it casts user_id to text.",
 				"assistant | and the timeout? | The timeout is not documented, but in the source it is 90 seconds (client.go:212)."}, map[string]int{chunker.LeftOutRequest: 2}},
+		{"what is only told is kept if no answer has it", log("user: The staging database listens on port 9771.", "assistant: OK."),
+			[]string{"user | … | The staging database listens on port 9771."}, map[string]int{chunker.LeftOutShort: 1}},
+		{"else the answer has it as its heading", log("user: The staging database listens on port 9771.", "assistant: "+cause),
+			[]string{"assistant | The staging database listens on port 9771. | " + cause}, map[string]int{chunker.LeftOutRequest: 1}},
+		{"after another exchange", log("user: why does the worker stop?", "assistant: "+cause, "user: Anna owns the billing module now.", "assistant: Noted."),
+			[]string{"assistant | why does the worker stop? | " + cause, "user | why does the worker stop? | Anna owns the billing module now."}, map[string]int{chunker.LeftOutRequest: 1, chunker.LeftOutShort: 1}},
+		{"an order that tells something is an order", log("user: The build was red since Monday. Fix it.", "assistant: Done."), nil, map[string]int{chunker.LeftOutRequest: 1, chunker.LeftOutShort: 1}},
 		{"code alone", log("user: write it", "assistant: ```go\n"+strings.Repeat("x := 1\n", 60)+"```"), nil, map[string]int{chunker.LeftOutRequest: 1, chunker.LeftOutCode: 1}},
 		{"what an agent writes to make room", log("system: " + cause), nil, map[string]int{chunker.LeftOutSummary: 1}},
 	} {
@@ -161,4 +168,41 @@ func FuzzSession(f *testing.F) {
 			seen[chunk.ID] = true
 		}
 	})
+}
+
+// What a user tells is kept though no answer is; what they order or ask is not.
+func TestTold(t *testing.T) {
+	for text, kept := range map[string]bool{
+		"The staging database listens on port 9771.":            true,
+		"The fiscal year starts on 1 April.":                    true,
+		"The payment provider needs a timeout of 47 seconds.":   true,
+		"The invoices are stored in the bucket inv-h7.":         true,
+		"Our CI runs on Buildkite.":                             true,
+		"Anna owns the billing module now.":                     true,
+		"Deploys happen on Tuesdays.":                           true,
+		"It was agreed that invoices go out on Mondays.":        true,
+		"It turned out the proxy drops the header.":             true,
+		"btw, my editor is Helix and my shell is fish":          true,
+		"Die Datenbank läuft auf Port 5433.":                    true,
+		"La base de datos está en el puerto 5433.":              true,
+		"Notre serveur de test est derrière le proxy.":          true,
+		"我们决定：发票保留 12 年。":                                       true,
+		"测试数据库的端口是 7711。":                                       true,
+		"データベースはポート5433で動いています。":                                true,
+		"add a button to the login page":                        false,
+		"Add users to the staging database, then run the seed.": false,
+		"Fix the tests that are red.":                           false,
+		"rename the scanner share to vole":                      false,
+		"on the login page add a link to the terms":             false,
+		"is the staging database on port 9771?":                 false,
+		"The build is red. Can you look?":                       false,
+		"thanks, that is all for now":                           false,
+		"在登录页加一个按钮":                                             false,
+		"请把端口改为 7711":                                           false,
+		"Bitte die Datenbank auf Port 5433 legen.":              false,
+		"go on": false,
+	} {
+		chunks, _ := chunker.Session("s.jsonl", []chunker.Turn{{Role: "user", Text: text, Line: 1, EndLine: 1}, {Role: "assistant", Text: "OK.", Line: 2, EndLine: 2}}, "", chunker.Options{})
+		require.Equal(t, kept, len(chunks) > 0, text)
+	}
 }
