@@ -117,6 +117,9 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 		if !s.Standing && (s.Kind == digest.Correction || c.value < leastOnce) {
 			continue
 		}
+		if newer := q.laterWord(s, g.candidates); newer != nil {
+			s = q.statementAt(newer)
+		}
 		s.Score = min(c.value, 1)
 		found = append(found, s)
 	}
@@ -129,6 +132,23 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 		}
 	}
 	return all, degraded
+}
+
+// laterWord returns the newest of the candidates that the user said on the subject of a statement
+// after it, or nil. It need not be near the prompt itself: "Valkey, not Redis" is farther from "set
+// up the cache" than "Redis" was.
+func (q *query) laterWord(s Statement, all []*candidate) (newest *candidate) {
+	said := wordsOf(s.Text)
+	for _, c := range all {
+		at := c.record.Time
+		if !at.After(s.Time) || newest != nil && !at.After(newest.record.Time) || wordsOf(c.Text).overlap(said) < sameSubject {
+			continue
+		}
+		if now := q.statementAt(c); now.Kind != digest.Correction && !q.filtered(now) {
+			newest = c
+		}
+	}
+	return newest
 }
 
 // AtStart is the key of a statement that was given at the start of a session: its moment brings it
@@ -225,16 +245,24 @@ func (q *query) filtered(s Statement) bool {
 	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.session != "" && s.Session == q.session && !s.Time.Before(q.sessionFrom)
 }
 
-// saidOnce leaves out hits and lines that only repeat what the user said, and replies that do.
+// saidOnce leaves out hits and lines that only repeat what the user said, and replies that do, and
+// what the user had said on the subject before.
 func (r *Result) saidOnce() {
 	for _, s := range r.Said {
 		at := func(path string, line int) bool { return path == s.Path && line == s.Line }
+		said := wordsOf(s.Text)
+		replaces := func(text string, told time.Time) bool {
+			return told.Before(s.Time) && said.overlap(wordsOf(text)) >= sameSubject
+		}
 		r.Hits = slices.DeleteFunc(r.Hits, func(h MemoryHit) bool {
-			return at(h.Path, h.StartLine) && h.Speaker == "user" && float64(len(s.Text)) >= mostOfText*float64(len(h.Text))
+			repeats := at(h.Path, h.StartLine) && float64(len(s.Text)) >= mostOfText*float64(len(h.Text))
+			return h.Speaker == "user" && (repeats || replaces(h.Text, h.Time))
 		})
-		r.Lines = slices.DeleteFunc(r.Lines, func(l Line) bool { return at(l.Path, l.StartLine) })
+		r.Lines = slices.DeleteFunc(r.Lines, func(l Line) bool {
+			return at(l.Path, l.StartLine) || l.Kind == source.KindConversation && replaces(l.Request, l.Time)
+		})
 		for i := range r.Hits {
-			if h := &r.Hits[i]; h.Reply != "" && wordsOf(h.Reply).overlap(wordsOf(s.Text)) >= sameSubject {
+			if h := &r.Hits[i]; h.Reply != "" && said.overlap(wordsOf(h.Reply)) >= sameSubject {
 				h.Reply = ""
 			}
 		}

@@ -53,6 +53,23 @@ func TestWhatTheUserSaid(t *testing.T) {
 	require.Empty(t, said("what is a monad?", core.RetrieveOptions{}))
 }
 
+// A later word on the subject holds, though the prompt is nearer to the earlier one; what else was
+// said before is not given beside it.
+func TestLaterWord(t *testing.T) {
+	now := "We decided to use Valkey for the cache of the shop on all machines, not Redis."
+	m, _ := openLogs(t, map[string]string{
+		"sessions/old.jsonl": claudeLog("old", "user: We decided to use Redis for the cache of the shop.", "assistant: OK."),
+		"sessions/new.jsonl": later(claudeLog("new", "user: "+now, "assistant: OK.")),
+	}, nil)
+	for _, prompt := range []string{"set up Redis for the cache of the shop", "What do we use for the cache of the shop?"} {
+		result, err := m.RetrieveRelevant(t.Context(), prompt, core.RetrieveOptions{})
+		require.NoError(t, err)
+		require.Equal(t, []string{now}, texts(result.Said), prompt)
+		require.Empty(t, result.Hits, prompt)
+		require.Empty(t, result.Lines, prompt)
+	}
+}
+
 func TestStanding(t *testing.T) {
 	files := statedLogs()
 	files["sessions/s3.jsonl"] = claudeLog("s3", "user: From now on the preview server always runs on port 3055.", "assistant: Done: the preview server now listens on port 3055, and its script and its documentation say so.")
