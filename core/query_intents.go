@@ -8,13 +8,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/text/excerpt"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/prompt"
 	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/store"
@@ -275,9 +275,7 @@ func isProfile(document string) bool {
 }
 
 // statesUser matches a rule that says who the user is.
-var statesUser = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(the )?user('s|’s| is| has| lives| works| prefers| likes)\b|\bmy name\b|\b(i am|i'm|i’m|call me)\b|用户|我(叫|是)|\bich (bin|heiße)\b`)
-})
+var statesUser = lazy.Regexp(`(?i)\b(the )?user('s|’s| is| has| lives| works| prefers| likes)\b|\bmy name\b|\b(i am|i'm|i’m|call me)\b|用户|我(叫|是)|\bich (bin|heiße)\b`)
 
 const (
 	// maxProfiles documents are searched for facts about the user.
@@ -325,9 +323,7 @@ func statesFact(a, b *candidate) int {
 }
 
 // isFact matches a line such as "- Name: Zhang San".
-var isFact = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^[ \t]*([-*+][ \t]+)?\**[\p{L} ]{1,30}\**[:：]\**[ \t]*\S`)
-})
+var isFact = lazy.Regexp(`(?m)^[ \t]*([-*+][ \t]+)?\**[\p{L} ]{1,30}\**[:：]\**[ \t]*\S`)
 
 // byAuthority sorts facts before preferences, what the user said last.
 func byAuthority(a, b string) int {
@@ -366,12 +362,8 @@ const (
 )
 
 var (
-	tellsOfError = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?im)^\s*[-*]?\s*\**(problem|bug|error|cause|root cause)\**\s*:|^#+ .*\b(bug|fix|fixed|fixes|leak|crash|error|failure|panic)\b|^\s*[-*]?\s*(问题|原因)\s*[:：]|^#+ .*(修复|错误)`)
-	})
-	dateOfEpisode = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^\s*[-*]?\s*\**Date\**\s*:\**\s*(\d{4}-\d{2}-\d{2})`)
-	})
+	tellsOfError  = lazy.Regexp(`(?im)^\s*[-*]?\s*\**(problem|bug|error|cause|root cause)\**\s*:|^#+ .*\b(bug|fix|fixed|fixes|leak|crash|error|failure|panic)\b|^\s*[-*]?\s*(问题|原因)\s*[:：]|^#+ .*(修复|错误)`)
+	dateOfEpisode = lazy.Regexp(`(?m)^\s*[-*]?\s*\**Date\**\s*:\**\s*(\d{4}-\d{2}-\d{2})`)
 )
 
 // forLastSolved searches for the error that was solved last, if asked for.

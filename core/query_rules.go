@@ -3,16 +3,15 @@ package core
 import (
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/store"
 )
 
@@ -94,7 +93,7 @@ var languages = map[string][]string{
 }
 
 // quotedPath matches a path or glob in backquotes.
-var quotedPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([\\w.@*{},/\\[\\]-]*[/*.][\\w.@*{},/\\[\\]-]*)`") })
+var quotedPath = lazy.Regexp("`([\\w.@*{},/\\[\\]-]*[/*.][\\w.@*{},/\\[\\]-]*)`")
 
 // governs reports whether at least half of a section's paths name one of the files. For an order, a
 // heading with their language suffices.

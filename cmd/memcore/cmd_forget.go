@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/plain"
 )
 
@@ -234,9 +233,7 @@ func notIndexed(err error) error {
 }
 
 // anyCitation matches lines of any document.
-var anyCitation = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
-})
+var anyCitation = lazy.Regexp(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
 
 func forgetPlace(ctx context.Context, a *cli, p notes.Statement, yes bool) error {
 	journal, err := a.Notes().Journal()

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/markdown/fence"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 type importRef struct {
@@ -168,20 +167,12 @@ func isIndented(line string) bool {
 }
 
 var (
-	itemMark = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+)+`)
-	})
-	codeSpan = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("`+[^`]*`+")
-	})
+	itemMark = lazy.Regexp(`^(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+)+`)
+	codeSpan = lazy.Regexp("`+[^`]*`+")
 	// otherMention is "@path" in a sentence.
-	otherMention = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|[\s(|>,:;*_"'（，。、：；])@([\p{L}\p{N}_./~-][^\s@()<>|` + "`" + `"'，。、：；（）]*)`)
-	})
+	otherMention = lazy.Regexp(`(?:^|[\s(|>,:;*_"'（，。、：；])@([\p{L}\p{N}_./~-][^\s@()<>|` + "`" + `"'，。、：；（）]*)`)
 	// mention is "@path.md" in a sentence, not in mail addresses or labels.
-	mention = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(?:^|[\s(|>,:;*_"'（，。、：；])@((?:~/|\.{1,2}/|/)?[\p{L}\p{N}_.][^\s@()<>|` + "`" + `"'，。、：；（）]*?\.md)(?:[^\p{L}\p{N}_/-]|$)`)
-	})
+	mention = lazy.Regexp(`(?i)(?:^|[\s(|>,:;*_"'（，。、：；])@((?:~/|\.{1,2}/|/)?[\p{L}\p{N}_.][^\s@()<>|` + "`" + `"'，。、：；（）]*?\.md)(?:[^\p{L}\p{N}_/-]|$)`)
 )
 
 // bare removes what may precede a fence in lists and quotes.

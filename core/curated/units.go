@@ -1,12 +1,11 @@
 package curated
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // A unit is given whole: a list item with its nested items, a table row, a short paragraph, a
@@ -144,7 +143,7 @@ func (c *splitter) add(b chunker.Block, parent int) int {
 	return c.whole(b.Start, b.End, parent)
 }
 
-var ordered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\d{1,9}[.)]\s`) })
+var ordered = lazy.Regexp(`^\s*\d{1,9}[.)]\s`)
 
 // Numbered items need the one before, nested blocks their item's beginning.
 func (c *splitter) list(b chunker.Block, parent int) int {
@@ -170,7 +169,7 @@ func (c *splitter) list(b chunker.Block, parent int) int {
 	return first
 }
 
-var tableRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\s|:-]*-[\s|:-]*$`) })
+var tableRule = lazy.Regexp(`^[\s|:-]*-[\s|:-]*$`)
 
 func (c *splitter) table(b chunker.Block, parent int) int {
 	header := b.Start + 1

@@ -1,16 +1,15 @@
 package notes
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 )
@@ -23,12 +22,8 @@ const (
 )
 
 var (
-	summaryLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^> Summary:(.*)`)
-	})
-	keyLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\s*[-*+]\s+(?:\*\*)?([^:*\n]{1,60}?)(?:\*\*)?:\s*(?:\*\*)?\s*(.*)$`)
-	})
+	summaryLine = lazy.Regexp(`^> Summary:(.*)`)
+	keyLine     = lazy.Regexp(`^\s*[-*+]\s+(?:\*\*)?([^:*\n]{1,60}?)(?:\*\*)?:\s*(?:\*\*)?\s*(.*)$`)
 )
 
 // summaryAt finds a quote near the top, behind frontmatter.

@@ -5,16 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/prompt"
 	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
@@ -23,18 +22,10 @@ import (
 // What users state is found by core/digest. These match sentences about errors, in English, German
 // and Chinese.
 var (
-	failing = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|fails|failure|crash(?:es|ed)?|segfault|timeout|broken|fehler)\b|报错|错误|失败`)
-	})
-	fixing = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(?:root cause|the (?:problem|issue|bug|cause|reason|culprit) was|(?:fixed|solved|resolved|works now)(?: it)?(?: by| with| after| because)|the (?:fix|solution) (?:is|was)|lag daran|behoben)\b|\b(?:fixed|solved|resolved|works now)(?: it)?[:,]|(?:^|\bi(?:'ve| have)? |\bnow )fixed (?:the|a|an|it|this|that|your|both|all)\b|原因是|解决了|修复了`)
-	})
-	sentences = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`[^.!?。！？\n]+(?:[.!?。！？]+(?:["')\]]*)|\n|$)|\.`)
-	})
-	codeBlock = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)")
-	})
+	failing   = lazy.Regexp(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|fails|failure|crash(?:es|ed)?|segfault|timeout|broken|fehler)\b|报错|错误|失败`)
+	fixing    = lazy.Regexp(`(?i)\b(?:root cause|the (?:problem|issue|bug|cause|reason|culprit) was|(?:fixed|solved|resolved|works now)(?: it)?(?: by| with| after| because)|the (?:fix|solution) (?:is|was)|lag daran|behoben)\b|\b(?:fixed|solved|resolved|works now)(?: it)?[:,]|(?:^|\bi(?:'ve| have)? |\bnow )fixed (?:the|a|an|it|this|that|your|both|all)\b|原因是|解决了|修复了`)
+	sentences = lazy.Regexp(`[^.!?。！？\n]+(?:[.!?。！？]+(?:["')\]]*)|\n|$)|\.`)
+	codeBlock = lazy.Regexp("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)")
 )
 
 const (
@@ -108,9 +99,7 @@ func isProblem(sentence string) bool {
 }
 
 // ofOthers matches a quotation, and a piece of a page.
-var ofOthers = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^[-*+#•\t ]*>|</[a-z]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
-})
+var ofOthers = lazy.Regexp(`(?i)^[-*+#•\t ]*>|</[a-z]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
 
 // kindOf also returns where a sentence belongs.
 func kindOf(sentence string) (kind, path string, aboutUser bool) {
@@ -130,13 +119,9 @@ func kindOf(sentence string) (kind, path string, aboutUser bool) {
 	return "", "", false
 }
 
-var preferringOneself = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\bi (?:really |always |usually |strongly )?(?:prefer|love|hate|dislike)\b|\bich bevorzuge\b|\bprefiero\b|\bje pr[eé]f[eè]re\b|我(?:更喜欢|喜欢|偏好|讨厌)`)
-})
+var preferringOneself = lazy.Regexp(`(?i)\bi (?:really |always |usually |strongly )?(?:prefer|love|hate|dislike)\b|\bich bevorzuge\b|\bprefiero\b|\bje pr[eé]f[eè]re\b|我(?:更喜欢|喜欢|偏好|讨厌)`)
 
-var ofUser = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:my|me|i|i'm|ich)\b|我(?:叫|是)`)
-})
+var ofUser = lazy.Regexp(`(?i)\b(?:my|me|i|i'm|ich)\b|我(?:叫|是)`)
 
 // fixOf returns the episode of a solved error.
 func fixOf(problem, solution, source string, now time.Time) notes.Proposal {

@@ -1,27 +1,25 @@
 package when
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // named are the forms of a date in numbers: 2026-09-01, also with _ . / or blanks or without them
 // and with a time behind (20260901093000); 01.09.2026; 2026-W36 and 2026-KW36; 2026-Q3; 2026-09.
-var named = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:^|[^\pL\pN])(?:` +
-		`(?P<y1>\d{4})(?:-(?P<m1>\d\d?)-(?P<d1>\d\d?)|/(?P<m2>\d\d?)/(?P<d2>\d\d?)|_(?P<m3>\d\d)_(?P<d3>\d\d)|\.(?P<m4>\d\d)\.(?P<d4>\d\d)| (?P<m5>\d\d) (?P<d5>\d\d)|(?P<m6>\d\d)(?P<d6>\d\d)(?:\d{4}|\d{6})?)` +
-		`|(?P<d7>\d\d?)\.(?P<m7>\d\d?)\.(?P<y7>\d{4})` +
-		`|(?P<y8>\d{4})[-_ ]?K?W ?(?P<w8>\d\d?)(?:-[1-7])?` +
-		`|(?P<y9>\d{4})[-_ ]?Q(?P<q9>[1-4])` +
-		`|(?P<y10>\d{4})[-_](?P<m10>\d\d)` +
-		`)(T\d|[^\pL\pN]|$)`)
-})
+var named = lazy.Regexp(`(?i)(?:^|[^\pL\pN])(?:` +
+	`(?P<y1>\d{4})(?:-(?P<m1>\d\d?)-(?P<d1>\d\d?)|/(?P<m2>\d\d?)/(?P<d2>\d\d?)|_(?P<m3>\d\d)_(?P<d3>\d\d)|\.(?P<m4>\d\d)\.(?P<d4>\d\d)| (?P<m5>\d\d) (?P<d5>\d\d)|(?P<m6>\d\d)(?P<d6>\d\d)(?:\d{4}|\d{6})?)` +
+	`|(?P<d7>\d\d?)\.(?P<m7>\d\d?)\.(?P<y7>\d{4})` +
+	`|(?P<y8>\d{4})[-_ ]?K?W ?(?P<w8>\d\d?)(?:-[1-7])?` +
+	`|(?P<y9>\d{4})[-_ ]?Q(?P<q9>[1-4])` +
+	`|(?P<y10>\d{4})[-_](?P<m10>\d\d)` +
+	`)(T\d|[^\pL\pN]|$)`)
 
-var yearInText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{4}`) })
+var yearInText = lazy.Regexp(`\d{4}`)
 
 // Named returns the day, or at the beginning the week, month or quarter, that a name gives: that of
 // a file, such as "2026-09-01 Meeting", "2026_09_01" or "2026-W36", a heading, such as "Tuesday, 1
@@ -52,9 +50,7 @@ func Named(text string, in *time.Location) (s Span, ok bool) {
 }
 
 // counted matches what stands before the number of a ticket, an invoice or a telephone.
-var counted = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:\b\p{Lu}[\p{Lu}\d]+[- :]|[#№]|\+\d{1,3}[ -]|(?i:\b(?:id|nos?|nr|num(?:ber)?|nummer|ticket|issue|pr|error|code|invoice|order|case|bug|task|rechnung|auftrag|kunde|tel(?:efon)?|phone|port)\b[-_ .:#]+))$`)
-})
+var counted = lazy.Regexp(`(?:\b\p{Lu}[\p{Lu}\d]+[- :]|[#№]|\+\d{1,3}[ -]|(?i:\b(?:id|nos?|nr|num(?:ber)?|nummer|ticket|issue|pr|error|code|invoice|order|case|bug|task|rechnung|auftrag|kunde|tel(?:efon)?|phone|port)\b[-_ .:#]+))$`)
 
 // isNumber reports whether digits that could be a date are a number of something else.
 func isNumber(before, digits string) bool {

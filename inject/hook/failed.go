@@ -3,13 +3,12 @@ package hook
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
@@ -24,7 +23,7 @@ type outcome struct {
 }
 
 // exitCode is the line in which Gemini CLI says how a command ended.
-var exitCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^Exit Code: *([1-9]\d*)\s*$`) })
+var exitCode = lazy.Regexp(`(?m)^Exit Code: *([1-9]\d*)\s*$`)
 
 // failure returns what a call of a shell failed with, or nil. Of a command that worked it is nil
 // without a look at memory. Where nothing says whether a command failed, its output does: what that

@@ -3,10 +3,8 @@ package app
 import (
 	"context"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
@@ -14,6 +12,7 @@ import (
 	"github.com/memcore/memcore/internal/app/guard"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // Notes are what agents save, and the statements in all memory files.
@@ -59,9 +58,7 @@ func (n Notes) Find(ctx context.Context, text string) (notes.Statement, error) {
 	return n.statement(ctx, text)
 }
 
-var citation = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+\.[mM][dD])#L(\d+)(?:-L?(\d+))?$`)
-})
+var citation = lazy.Regexp(`^(.+\.[mM][dD])#L(\d+)(?:-L?(\d+))?$`)
 
 // cited returns a citation's place; ok is false for other text.
 func (n Notes) cited(text string) (p notes.Statement, ok bool, err error) {

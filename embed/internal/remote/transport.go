@@ -9,12 +9,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // maxAnswer: 32 vectors of 4,096 numbers are below 2 MB.
@@ -164,9 +164,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-var tooMuchWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)context (length|size|window)|too (long|large|many)|exceed|maximum|must have less`)
-})
+var tooMuchWords = lazy.Regexp(`(?i)context (length|size|window)|too (long|large|many)|exceed|maximum|must have less`)
 
 // tooMuch reports whether a server refused texts for their size. Servers use 400, 413, 422 and 500,
 // and words.

@@ -11,9 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/source/keptlog"
@@ -22,6 +20,7 @@ import (
 	"github.com/memcore/memcore/internal/app/inventory"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/internal/workspace"
 )
@@ -253,7 +252,7 @@ func secretless(text string) string {
 	return text
 }
 
-var jsonString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
+var jsonString = lazy.Regexp(`"(?:[^"\\]|\\.)*"`)
 
 // jsonSecretless looks at each string of JSON alone, so that JSON stays JSON: beside a name such
 // as "key", a hash of memcore's own would count as a secret.

@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
@@ -17,6 +15,7 @@ import (
 	"github.com/memcore/memcore/core/source/resource"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/workspace"
 )
 
@@ -200,9 +199,7 @@ func (c *Config) Override() string {
 }
 
 // OfSystem matches the variables that describe this machine.
-var OfSystem = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(HOME|USER|LOGNAME|PATH|SHELL|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|XDG_.*|SSL_CERT_.*|(https?|no|all)_proxy|SYSTEMROOT|USERPROFILE|(LOCAL)?APPDATA|HOMEDRIVE|HOMEPATH|GOMAXPROCS|MEMCORE_DAEMON_.*)$`)
-})
+var OfSystem = lazy.Regexp(`(?i)^(HOME|USER|LOGNAME|PATH|SHELL|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|XDG_.*|SSL_CERT_.*|(https?|no|all)_proxy|SYSTEMROOT|USERPROFILE|(LOCAL)?APPDATA|HOMEDRIVE|HOMEPATH|GOMAXPROCS|MEMCORE_DAEMON_.*)$`)
 
 // SessionsDir has the workspace's sessions.
 func (c *Config) SessionsDir() string {

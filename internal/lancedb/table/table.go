@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/lancedb/lancedb-go/pkg/contracts"
 	"github.com/lancedb/lancedb-go/pkg/lancedb"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // Name is the table's name in every database.
@@ -214,7 +215,7 @@ func plain(err error) error {
 	return errors.New(strings.Join(strings.Fields(text), " "))
 }
 
-var serverSays = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<Code>([^<]*)</Code>\s*<Message>([^<]*)</Message>`) })
+var serverSays = lazy.Regexp(`<Code>([^<]*)</Code>\s*<Message>([^<]*)</Message>`)
 
 // Add appends rows, all or none.
 func (t *Table) Add(ctx context.Context, rows []Row) error {

@@ -7,11 +7,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 )
@@ -83,7 +82,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-var quotation = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
+var quotation = lazy.Regexp(`"(?:[^"\\]|\\.)*"`)
 
 // Unquoted returns an error of net/http without what it quotes of an answer: the server may repeat
 // a key that New is not given.
