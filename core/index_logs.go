@@ -1,10 +1,15 @@
 package core
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // A LogsStatus is how much of agents' logs is indexed.
@@ -19,6 +24,68 @@ type LogsStatus struct {
 	Gone      int       `json:"gone,omitempty"`
 	GoneBytes int64     `json:"goneBytes,omitempty"`
 	GoneSince time.Time `json:"goneSince,omitzero"`
+	// Unknown are the records that were passed over.
+	Unknown []UnknownRecords `json:"unknown,omitempty"`
+}
+
+// UnknownRecords are records of agents' logs whose kind memcore does not know, as a newer agent
+// writes them. They are passed over.
+type UnknownRecords struct {
+	Format  string `json:"format"`            // of the logs, such as "claude-code"
+	Version string `json:"version,omitempty"` // of the agent; "" if the logs do not say it
+	Kind    string `json:"kind"`              // such as `type "teleport"`
+	Records int    `json:"records"`
+	At      string `json:"at"` // cites one of them
+}
+
+// String says it to a person.
+func (u UnknownRecords) String() string {
+	version, counted := "", strconv.Itoa(u.Records)+" records"
+	if u.Version != "" {
+		version = " " + u.Version
+	}
+	if u.Records == 1 {
+		counted = "1 record"
+	}
+	return fmt.Sprintf("%s%s: %s with %s (%s)", u.Format, version, counted, u.Kind, u.At)
+}
+
+func unknownRecords(doc source.Document, content source.Content) (all []UnknownRecords) {
+	for _, u := range content.Unknown {
+		all = append(all, UnknownRecords{doc.Format, u.Version, u.Kind, u.Records, paths.Citation(doc.Path, u.Line, u.Line)})
+	}
+	return all
+}
+
+// unknownRecords adds up those of all logs.
+func (m *manifest) unknownRecords() (all []UnknownRecords) {
+	type kind struct{ format, version, kind string }
+	index := map[kind]int{}
+	for _, path := range slices.Sorted(maps.Keys(m.Documents)) {
+		for _, u := range m.Documents[path].Unknown {
+			k := kind{u.Format, u.Version, u.Kind}
+			if i, ok := index[k]; ok {
+				all[i].Records += u.Records
+				continue
+			}
+			index[k] = len(all)
+			all = append(all, u)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b UnknownRecords) int {
+		return cmp.Or(cmp.Compare(a.Format, b.Format), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))
+	})
+	return all
+}
+
+// newUnknown returns those of which the manifest before had no record of the same kind and version:
+// the others have been said.
+func (m *manifest) newUnknown(before []UnknownRecords) []UnknownRecords {
+	return slices.DeleteFunc(m.unknownRecords(), func(u UnknownRecords) bool {
+		return slices.ContainsFunc(before, func(b UnknownRecords) bool {
+			return b.Format == u.Format && b.Version == u.Version && b.Kind == u.Kind
+		})
+	})
 }
 
 // countTurns counts an agent's turns; known has earlier ones.
@@ -37,7 +104,7 @@ func (e *entry) countTurns(content source.Content, leftOut []string, known entry
 }
 
 func (m *manifest) logs() *LogsStatus {
-	all := LogsStatus{LeftOut: map[string]int{}}
+	all := LogsStatus{LeftOut: map[string]int{}, Unknown: m.unknownRecords()}
 	for _, e := range m.Documents {
 		if e.Gone {
 			all.Gone++
@@ -55,7 +122,7 @@ func (m *manifest) logs() *LogsStatus {
 			}
 		}
 	}
-	if all.Turns == 0 {
+	if all.Turns == 0 && len(all.Unknown) == 0 {
 		return nil
 	}
 	return &all

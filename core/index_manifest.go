@@ -70,6 +70,8 @@ type entry struct {
 	// Turns counts turns by why they have no record. TurnsBefore are those before Resume.
 	Turns       map[string]int `json:"turns,omitempty"`
 	TurnsBefore map[string]int `json:"turnsBefore,omitempty"`
+	// Unknown are the records of a log that were passed over.
+	Unknown []UnknownRecords `json:"unknown,omitempty"`
 }
 
 func (e entry) unchanged(doc source.Document) bool {

@@ -214,6 +214,7 @@ func (m *indexer) update(ctx context.Context, folder string, known *manifest, x 
 
 func (w *writer) update(ctx context.Context) error {
 	w.progress(Progress{Stage: "scan"})
+	unknown := w.manifest.unknownRecords()
 	found, err := scan(ctx, w.m.options, w.manifest)
 	if err != nil {
 		return err
@@ -227,6 +228,7 @@ func (w *writer) update(ctx context.Context) error {
 	err = w.updateIndexes(ctx, found)
 	w.report.Documents = len(w.manifest.Documents)
 	w.report.Chunks, w.report.Pending = w.manifest.chunks()
+	w.report.Unknown = w.manifest.newUnknown(unknown)
 	return err
 }
 

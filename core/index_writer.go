@@ -199,7 +199,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		if r.entry.Session == "" && len(content.Turns) > 0 {
 			r.entry.Session = content.Turns[0].Session
 		}
-		r.entry.Resume = content.Resume
+		r.entry.Resume, r.entry.Unknown = content.Resume, unknownRecords(doc.Document, content)
 		if doc.Kind != source.KindConversation {
 			sum := sha256.Sum256(content.Markdown)
 			r.entry.Hash = hex.EncodeToString(sum[:])

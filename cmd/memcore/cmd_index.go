@@ -269,6 +269,9 @@ func printReport(a *cli, r core.IndexReport) {
 		}
 		a.note("skipped in %s of logs: %s%s", plain.Count(r.SkippedLines[reason], "line"), reason, at)
 	}
+	for _, u := range r.Unknown {
+		a.note("passed over, since memcore does not know them, and said once: %s", u)
+	}
 	for _, warning := range r.Warnings {
 		a.note("%s", warning)
 	}

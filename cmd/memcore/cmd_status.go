@@ -366,6 +366,13 @@ func lostParts(s core.Status) (rows [][2]string) {
 		unread = append(unread, skip.Path+": "+skip.Reason)
 	}
 	add("not read", named(unread))
+	if s.Logs != nil {
+		var unknown []string
+		for _, u := range s.Logs.Unknown {
+			unknown = append(unknown, u.String())
+		}
+		add("not known", named(unknown))
+	}
 	add("set aside", setAsideTexts(s.SetAside))
 	return rows
 }

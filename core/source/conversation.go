@@ -96,6 +96,8 @@ type progress struct {
 	told    []string // hashes of the last reports
 	copied  copied
 	plan    plan
+	version string           // of the agent
+	unknown []UnknownRecords // see passOver
 }
 
 // A mark is where reading can go on: a turn's beginning.
@@ -173,7 +175,11 @@ type rewritten struct {
 	lastAnswer *mark
 }
 
+// skip notes why a line was skipped; "" is no reason.
 func (c *conversation) skip(line int, reason string) {
+	if reason == "" {
+		return
+	}
 	if c.skipped == nil {
 		c.skipped, c.skippedAt = map[string]int{}, map[string]int{}
 	}
@@ -438,6 +444,13 @@ func (m mark) state() map[string]string {
 	if m.plan.file != "" {
 		state["plan"] = m.plan.file + "\n" + m.plan.text
 	}
+	if m.version != "" {
+		state["version"] = m.version
+	}
+	if len(m.unknown) > 0 {
+		text, _ := json.Marshal(m.unknown) // strings and numbers always marshal
+		state["unknown"] = string(text)
+	}
 	if len(state) == 0 {
 		return nil
 	}
@@ -452,6 +465,8 @@ func restore(state map[string]string) progress {
 	p.copied.below, _ = strconv.Atoi(state["copiedBelow"])
 	p.copied.before, _ = time.Parse(time.RFC3339Nano, state["copiedBefore"])
 	p.plan.file, p.plan.text, _ = strings.Cut(state["plan"], "\n")
+	p.version = state["version"]
+	_ = json.Unmarshal([]byte(state["unknown"]), &p.unknown) // else they are counted from here
 	var open [][4]string
 	if json.Unmarshal([]byte(state["open"]), &open) != nil {
 		return p

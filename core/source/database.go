@@ -134,7 +134,7 @@ func (d *database) Read(ctx context.Context, doc Document, _ Position) (Content,
 	if err != nil {
 		return Content{}, fmt.Errorf("read %s: %w", doc.Path, err)
 	}
-	return Content{Turns: c.finished(), Agent: true, From: 1, Skipped: c.skipped, SkippedAt: c.skippedAt}, nil
+	return Content{Turns: c.finished(), Agent: true, From: 1, Unknown: c.unknown, Skipped: c.skipped, SkippedAt: c.skippedAt}, nil
 }
 
 // open reads a database until nobody has changed it meanwhile, three times at most.

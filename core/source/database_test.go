@@ -19,7 +19,7 @@ func TestDatabases(t *testing.T) {
 				content, err := d.Read(t.Context(), doc, Position{})
 				require.NoError(t, err)
 				require.Equal(t, doc.Path, filepath.ToSlash(filepath.Join("testdata", file, content.Turns[0].Session)))
-				all = append(all, golden{doc.Format, content.Turns, content.Skipped})
+				all = append(all, golden{doc.Format, content.Turns, content.Unknown, content.Skipped})
 			}
 			got, err := json.MarshalIndent(all, "", "  ")
 			require.NoError(t, err)

@@ -139,7 +139,7 @@ func parseClaudeAI(c *conversation, r record) string {
 			out.role = "user"
 		case "assistant":
 		default:
-			c.skip(len(c.turns)+1, fmt.Sprintf("unknown sender %q", m.Sender))
+			c.skip(len(c.turns)+1, c.passOver(len(c.turns)+1, "sender", m.Sender))
 			continue
 		}
 		c.addNext(out)

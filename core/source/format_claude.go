@@ -1,8 +1,8 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -78,6 +78,7 @@ func sniffClaude(f fields) bool {
 type claudeRecord struct {
 	Type              string          `json:"type"`
 	SessionID         string          `json:"sessionId"`
+	Version           string          `json:"version"`
 	Timestamp         json.RawMessage `json:"timestamp"`
 	IsMeta            bool            `json:"isMeta"`
 	IsSidechain       bool            `json:"isSidechain"`
@@ -150,6 +151,7 @@ func parseClaude(c *conversation, r record) string {
 	if in.SessionID != "" {
 		c.session = in.SessionID
 	}
+	c.version = cmp.Or(in.Version, c.version)
 	switch {
 	case first(in.ForkedFrom) == '{' && (in.IsSidechain || c.parent.is(func() bool { return claudeParent(c.file, in.ForkedFrom) })):
 		return ""
@@ -172,7 +174,7 @@ func parseClaude(c *conversation, r record) string {
 	if in.IsMeta {
 		return ""
 	}
-	return fmt.Sprintf("unknown type %q", in.Type)
+	return c.passOver(r.line, "type", in.Type)
 }
 
 // claudeParent reports whether the log is there of which a record is a copy.
@@ -260,7 +262,7 @@ func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) st
 	}
 	c.add(r, out)
 	if unknown != "" {
-		return fmt.Sprintf("a prompt whose source is %q, of which it is not known who wrote it", unknown)
+		return c.passOver(r.line, "prompt source", unknown)
 	}
 	return ""
 }

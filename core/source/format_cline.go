@@ -2,7 +2,6 @@ package source
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,10 +183,8 @@ func parseCline(c *conversation, r record, user func(*message, json.RawMessage))
 		clineAssistant(&out, in.Content)
 	case in.Role == "user":
 		user(&out, in.Content)
-	case in.Role == "":
-		return "no role"
 	default:
-		return fmt.Sprintf("unknown role %q", in.Role)
+		return c.passOver(r.line, "role", in.Role)
 	}
 	c.add(r, out)
 	return ""

@@ -3,7 +3,6 @@ package source
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -113,7 +112,7 @@ func parseCodexMeta(c *conversation, payload json.RawMessage) string {
 	if meta.ID == "" || c.known {
 		return ""
 	}
-	c.session, c.time, c.known = meta.ID, parseTime(meta.Timestamp), true
+	c.session, c.time, c.known, c.version = meta.ID, parseTime(meta.Timestamp), true, meta.Version
 	parent := cmp.Or(meta.Parent, meta.ForkedFrom)
 	copies := copied{below: max(meta.HistoryStart, meta.HistoryBase.End)}
 	if parent != "" {
@@ -147,6 +146,7 @@ func parseCodexMeta(c *conversation, payload json.RawMessage) string {
 // A codexMeta is the payload of a session_meta.
 type codexMeta struct {
 	ID           string          `json:"id"`
+	Version      string          `json:"cli_version"`
 	Timestamp    json.RawMessage `json:"timestamp"`
 	Parent       string          `json:"parent_thread_id"`
 	ForkedFrom   string          `json:"forked_from_id"`
@@ -233,7 +233,7 @@ func parseCodexItem(c *conversation, r record, out message, payload json.RawMess
 		out.calls = []call{in.call()}
 		c.add(r, out)
 	default:
-		return fmt.Sprintf("unknown type %q", in.Type)
+		return c.passOver(r.line, "type", in.Type)
 	}
 	return ""
 }
@@ -280,7 +280,7 @@ func parseCodexMessage(c *conversation, r record, out message, in codexResponse)
 	case "developer", "system":
 		return ""
 	default:
-		return fmt.Sprintf("unknown role %q", in.Role)
+		return c.passOver(r.line, "role", in.Role)
 	}
 	if out.text != "" || len(out.calls)+len(out.replies)+len(out.reports) > 0 {
 		c.add(r, out)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -63,6 +62,7 @@ func parseCopilot(c *conversation, r record) string {
 		Time json.RawMessage `json:"timestamp"`
 		Data struct {
 			Session    string          `json:"sessionId"`
+			Version    string          `json:"copilotVersion"`
 			Start      json.RawMessage `json:"startTime"`
 			Content    string          `json:"content"`
 			Source     string          `json:"source"`
@@ -90,7 +90,7 @@ func parseCopilot(c *conversation, r record) string {
 	switch in.Type {
 	case "session.start":
 		if data.Session != "" && !c.known {
-			c.session, c.time, c.known = data.Session, parseTime(data.Start), true
+			c.session, c.time, c.known, c.version = data.Session, parseTime(data.Start), true, data.Version
 		}
 	case "user.message":
 		if data.Source == "" || data.Source == "user" {
@@ -115,7 +115,7 @@ func parseCopilot(c *conversation, r record) string {
 		return "no type"
 	default:
 		if !slices.Contains(copilotFamilies, family(in.Type)) {
-			return fmt.Sprintf("unknown type %q", in.Type)
+			return c.passOver(r.line, "type", in.Type)
 		}
 	}
 	c.add(r, out)

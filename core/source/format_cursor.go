@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -192,7 +193,7 @@ func (c *conversation) addCursor(number, kind int, bubble cursorBubble) {
 			out.calls = []call{bubble.Tool.call()}
 		}
 	default:
-		c.skip(len(c.turns)+1, "a message of an unknown type")
+		c.skip(len(c.turns)+1, c.passOver(len(c.turns)+1, "type", strconv.Itoa(kind)))
 		return
 	}
 	c.addRow(number, out)

@@ -2,7 +2,6 @@ package source
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 )
 
@@ -45,10 +44,8 @@ func parseCursorTranscript(c *conversation, r record) string {
 		out.text = parsed.text()
 	case in.Type != "": // the end of a turn
 		return ""
-	case in.Role == "":
-		return "no role"
 	default:
-		return fmt.Sprintf("unknown role %q", in.Role)
+		return c.passOver(r.line, "role", in.Role)
 	}
 	c.add(r, out)
 	return ""

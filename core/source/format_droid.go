@@ -2,7 +2,6 @@ package source
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 )
 
@@ -56,11 +55,9 @@ func parseDroid(c *conversation, r record) string {
 		return ""
 	case "todo_state", "session_end", "compaction_state":
 		return ""
-	case "":
-		return "no type"
 	case "message":
 	default:
-		return fmt.Sprintf("unknown type %q", in.Type)
+		return c.passOver(r.line, "type", in.Type)
 	}
 	switch in.Message.Role {
 	case "user":
@@ -69,7 +66,7 @@ func parseDroid(c *conversation, r record) string {
 		parsed := parseContent(in.Message.Content)
 		out.role, out.text, out.calls, out.results = "assistant", parsed.text(), parsed.calls, parsed.results
 	default:
-		return fmt.Sprintf("unknown role %q", in.Message.Role)
+		return c.passOver(r.line, "role", in.Message.Role)
 	}
 	c.add(r, out)
 	return ""

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -153,7 +152,7 @@ func parseGemini(c *conversation, r record) string {
 	case "info", "warning", "error":
 		return ""
 	default:
-		return fmt.Sprintf("unknown type %q", in.Type)
+		return c.passOver(r.line, "type", in.Type)
 	}
 	c.add(r, out)
 	return lost

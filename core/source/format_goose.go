@@ -3,7 +3,6 @@ package source
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,7 +84,7 @@ func readGoose(db *sqlite.DB, c *conversation, id string) error {
 			continue
 		}
 		if row.role != "user" && row.role != "assistant" {
-			c.skip(len(c.turns)+1, fmt.Sprintf("unknown role %q", row.role))
+			c.skip(len(c.turns)+1, c.passOver(len(c.turns)+1, "role", row.role))
 			continue
 		}
 		out := message{role: row.role, time: parseTime(strconv.AppendInt(nil, row.created, 10))}

@@ -40,7 +40,7 @@ func parseMCPMemory(c *conversation, r record) string {
 	case "relation":
 		out.text = in.From + " " + in.Relation + " " + in.To
 	default:
-		return fmt.Sprintf("unknown type %q", in.Type)
+		return c.passOver(r.line, "type", in.Type)
 	}
 	c.add(r, out)
 	return ""

@@ -3,7 +3,6 @@ package source
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -62,10 +61,8 @@ func parseOpenAI(c *conversation, r record) string {
 		id := cmp.Or(jsonText(in["tool_call_id"]), functionID(name))
 		out.role, out.text = "tool", ""
 		out.results = []result{{id: id, name: name, output: parsed.text()}}
-	case "":
-		return "no role"
 	default:
-		return fmt.Sprintf("unknown role %q", role)
+		return c.passOver(r.line, "role", role)
 	}
 	c.add(r, out)
 	return ""

@@ -3,7 +3,6 @@ package source
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -158,7 +157,7 @@ func (c *conversation) addOpencode(r record, info json.RawMessage, parts []json.
 	}
 	out := message{role: in.Role, time: parseTime(in.Time.Created)}
 	if in.Role != "user" && in.Role != "assistant" {
-		return fmt.Sprintf("unknown role %q", in.Role)
+		return c.passOver(r.line, "role", in.Role)
 	}
 	if in.Role == "assistant" && in.Summary == true {
 		out.role, out.speaker = "system", summarySpeaker
@@ -229,7 +228,7 @@ func (c *conversation) addOpencode2(number int, row opencodeRow) {
 	case "synthetic", "system", "agent-switched", "model-switched":
 		return
 	default:
-		c.skip(len(c.turns)+1, fmt.Sprintf("unknown type %q", row.kind))
+		c.skip(len(c.turns)+1, c.passOver(len(c.turns)+1, "type", row.kind))
 		return
 	}
 	c.addRow(number, out)

@@ -2,7 +2,6 @@ package source
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,7 +124,7 @@ func parsePi(c *conversation, r record) string {
 	case in.Type == "" || in.Type == "custom_message": // is the message itself
 		return parsePiMessage(c, r, out, in.Type, r.json)
 	case !piIgnored[in.Type]:
-		return fmt.Sprintf("unknown type %q", in.Type)
+		return c.passOver(r.line, "type", in.Type)
 	}
 	return ""
 }
@@ -179,10 +178,8 @@ func parsePiMessage(c *conversation, r record, out message, entry string, raw js
 		out.role, out.speaker, out.text = "system", summarySpeaker, m.Summary
 	case "system", "developer":
 		return ""
-	case "":
-		return "no role"
 	default:
-		return fmt.Sprintf("unknown role %q", m.Role)
+		return c.passOver(r.line, "role", m.Role)
 	}
 	c.add(r, out)
 	return ""

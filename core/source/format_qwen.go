@@ -1,8 +1,8 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 )
 
 // Qwen Code keeps its sessions in ~/.qwen/projects/<folder>/chats/<session>.jsonl, with records
@@ -45,6 +45,7 @@ func parseQwen(c *conversation, r record) string {
 		Type       string          `json:"type"`
 		Subtype    string          `json:"subtype"`
 		Session    string          `json:"sessionId"`
+		Version    string          `json:"version"`
 		Time       json.RawMessage `json:"timestamp"`
 		Sidechain  bool            `json:"isSidechain"`
 		Provenance string          `json:"provenance"`
@@ -64,6 +65,7 @@ func parseQwen(c *conversation, r record) string {
 	if in.Session != "" {
 		c.session = in.Session
 	}
+	c.version = cmp.Or(in.Version, c.version)
 	if in.Sidechain || in.Type == "system" {
 		return ""
 	}
@@ -95,7 +97,7 @@ func parseQwen(c *conversation, r record) string {
 			}
 		}
 	default:
-		return fmt.Sprintf("unknown type %q", in.Type)
+		return c.passOver(r.line, "type", in.Type)
 	}
 	c.add(r, out)
 	return ""

@@ -17,9 +17,10 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden is the content of a golden file.
 type golden struct {
-	Format  string         `json:"format"`
-	Turns   []chunker.Turn `json:"turns"`
-	Skipped map[string]int `json:"skipped,omitempty"`
+	Format  string           `json:"format"`
+	Turns   []chunker.Turn   `json:"turns"`
+	Unknown []UnknownRecords `json:"unknown,omitempty"`
+	Skipped map[string]int   `json:"skipped,omitempty"`
 }
 
 // The turns of each format equal its golden file.
@@ -36,7 +37,7 @@ func TestFormats(t *testing.T) {
 			doc := docs[0]
 			content, err := f.Read(t.Context(), doc, Position{})
 			require.NoError(t, err)
-			got, err := json.MarshalIndent(golden{doc.Format, content.Turns, content.Skipped}, "", "  ")
+			got, err := json.MarshalIndent(golden{doc.Format, content.Turns, content.Unknown, content.Skipped}, "", "  ")
 			require.NoError(t, err)
 			file := filepath.Join("testdata", "golden", strings.TrimPrefix(name, ".")+".txt")
 			if *update {

@@ -39,7 +39,7 @@ func readJSONLog(ctx context.Context, file *os.File, path string, f format, sess
 	if ctx.Err() != nil {
 		return Content{}, ctx.Err()
 	}
-	return Content{Turns: c.finished(), Agent: c.agent || f.agent, From: 1, Skipped: c.skipped, SkippedAt: c.skippedAt}, nil
+	return Content{Turns: c.finished(), Agent: c.agent || f.agent, From: 1, Unknown: c.unknown, Skipped: c.skipped, SkippedAt: c.skippedAt}, nil
 }
 
 // readDocument drops a byte order mark.

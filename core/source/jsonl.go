@@ -51,7 +51,7 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 		if err := f.read(ctx, c, file, size, doc.File); err != nil {
 			return Content{}, err
 		}
-		return Content{Turns: c.finished(), Agent: f.agent, From: 1, Skipped: c.skipped, SkippedAt: c.skippedAt}, nil
+		return Content{Turns: c.finished(), Agent: f.agent, From: 1, Unknown: c.unknown, Skipped: c.skipped, SkippedAt: c.skippedAt}, nil
 	}
 	if isJSON(doc.File) {
 		return readJSONLog(ctx, file, doc.File, f, sessionOf(doc))
@@ -73,7 +73,7 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 			return Content{}, err
 		}
 	}
-	content := Content{Turns: c.finished(), Agent: c.agent || f.agent, From: from.Line + 1, More: c.more, Skipped: c.skipped, SkippedAt: c.skippedAt}
+	content := Content{Turns: c.finished(), Agent: c.agent || f.agent, From: from.Line + 1, More: c.more, Unknown: c.unknown, Skipped: c.skipped, SkippedAt: c.skippedAt}
 	content.Resume = log.position(c.resume())
 	return content, nil
 }

@@ -120,8 +120,11 @@ type Content struct {
 	// More means that the log goes on behind Resume: read again from there. A log is read in pieces
 	// whose turns take some 32 MB.
 	More bool
-	// Skipped counts unreadable lines, and parts of lines, by reason ("not JSON", "unknown type
-	// \"x\""). SkippedAt is the first line of each reason.
+	// Unknown are the records up to the end of this content whose kind is not known, also those of
+	// earlier readings.
+	Unknown []UnknownRecords
+	// Skipped counts unreadable lines, and parts of lines, by reason ("not JSON"). SkippedAt is the
+	// first line of each reason.
 	Skipped   map[string]int
 	SkippedAt map[string]int
 }

@@ -152,6 +152,13 @@ func readSpoilt(t *testing.T, dir, name, text string) (said []string, skipped ma
 	for reason := range content.Skipped {
 		require.Positive(t, content.SkippedAt[reason], reason)
 	}
+	for _, u := range content.Unknown { // named, too
+		require.Positive(t, u.Line, u.Kind)
+		if content.Skipped == nil {
+			content.Skipped = map[string]int{}
+		}
+		content.Skipped["unknown "+u.Kind] += u.Records
+	}
 	return saidIn(content.Turns), content.Skipped
 }
 

@@ -120,6 +120,11 @@ func (d indexChecks) changes() {
 	for _, s := range d.known.Unread {
 		d.warn("files", "make it readable, or leave it out by memory.exclude", "%s is not read: %s", s.Path, s.Reason)
 	}
+	if d.known.Logs != nil {
+		for _, u := range d.known.Logs.Unknown {
+			d.ok("logs", "records that memcore does not know are passed over: %s", u)
+		}
+	}
 	for _, s := range d.known.SetAside {
 		d.warn("files", "change the text, or memory.embedder", "%s is found by words only: %s", s.Source, s.Reason)
 	}
