@@ -29,6 +29,7 @@ func (c changes) count() int { return len(c.read) + len(c.removed) + len(c.gone)
 // scan skips other memories' documents.
 func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 	var found changes
+	var all []listedSource
 	present, unlisted, skipped := map[string]bool{}, map[string]bool{}, map[source.Skip]bool{}
 	for _, from := range o.Sources {
 		listing, err := from.List(ctx)
@@ -49,13 +50,17 @@ func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 		for _, path := range indexed.below(listing.Skipped) {
 			present[path] = true
 		}
-		for _, doc := range listing.Documents {
-			if present[doc.Path] {
+		all = append(all, listedSource{from, listing.Documents})
+	}
+	copies := needless(all, indexed, unlisted)
+	for _, l := range all {
+		for _, doc := range l.documents {
+			if present[doc.Path] || copies[doc.Path] {
 				continue // sources overlap; the first one has it
 			}
 			present[doc.Path] = true
 			if known, ok := indexed.Documents[doc.Path]; !ok || !known.unchanged(doc) {
-				found.read = append(found.read, located{Document: doc, from: from})
+				found.read = append(found.read, located{Document: doc, from: l.from})
 			}
 		}
 	}

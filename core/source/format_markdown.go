@@ -18,10 +18,11 @@ import (
 // "Markdown v2.1.0") and github.com/Aider-AI/aider 0.86 (aider/io.py and aider/utils.py).
 //
 // In SpecStory's files a line names who speaks; what stands in a code fence does not count, since
-// results of tools do. Of aider's, lines of the user begin with four number signs and end with two
-// spaces, lines of the program begin with "> ". Left out are thinking, what tools did, subagents,
-// and commands to aider. The files lie in the project, where a clone may bring them along: they are
-// read as a chat, which can be found, but states nothing for later work.
+// results of tools do. Where the log is that such a file copies, that is read (Document.CopyOf). Of
+// aider's, lines of the user begin with four number signs and end with two spaces, lines of the
+// program begin with "> ". Left out are thinking, what tools did, subagents, and commands to aider.
+// The files lie in the project, where a clone may bring them along: they are read as a chat, which
+// can be found, but states nothing for later work.
 
 func ownsSpecstory(path string) bool {
 	return isMarkdown(path) && strings.HasSuffix(filepath.ToSlash(filepath.Dir(path)), ".specstory/history")
@@ -121,6 +122,20 @@ func readSpecstory(ctx context.Context, c *conversation, file *os.File, size int
 	}
 	turn.flush(c)
 	return nil
+}
+
+// copiedBySpecstory returns the session that a log's head names, or "".
+func copiedBySpecstory(head []byte) string {
+	for line := range strings.Lines(string(head)) {
+		line = strings.TrimRight(line, "\r\n")
+		if session := specstorySession().FindStringSubmatch(line); session != nil {
+			return session[1]
+		}
+		if specstorySpeaker().MatchString(line) { // what follows was said
+			break
+		}
+	}
+	return ""
 }
 
 var specstorySession = lazy.Regexp(`^<!-- [^<>]*?\bSession (\S+) \(([^()]*)\) -->$`)

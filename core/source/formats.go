@@ -29,6 +29,8 @@ type format struct {
 	parse func(c *conversation, r record) (skipped string)
 	// read, if set, reads a log as a whole, instead of parse.
 	read func(ctx context.Context, c *conversation, file *os.File, size int64, path string) error
+	// copyOf, if set, returns the session of another agent of which a log is a copy, by its beginning.
+	copyOf func(head []byte) string
 	// beside, if set, reads what other files beside a log say of it.
 	beside func(path string) beside
 	// folders returns where the agent keeps logs of a project. SessionsOf is set for those that may
@@ -54,7 +56,7 @@ var formats = []format{
 	{name: "cline-session", sniff: sniffClineSession, parse: parseClineSession, beside: besideClineSession, folders: clineSessionFolders, agent: true, homeless: true},
 	{name: "copilot-cli", sniff: sniffCopilot, parse: parseCopilot, beside: besideCopilot, folders: copilotFolders, agent: true},
 	{name: "copilot-chat", sniff: sniffCopilotChat, read: readCopilotChat, folders: copilotChatFolders, agent: true, homeless: true},
-	{name: "specstory", owns: ownsSpecstory, marks: specstoryMarks, read: readSpecstory, folders: specstoryFolders},
+	{name: "specstory", owns: ownsSpecstory, marks: specstoryMarks, copyOf: copiedBySpecstory, read: readSpecstory, folders: specstoryFolders},
 	{name: "aider", owns: ownsAider, marks: aiderMarks, read: readAider, folders: aiderFolders},
 	{name: "chatgpt", sniff: sniffChatGPT, read: readExport(parseChatGPT), export: true},
 	{name: "claude-ai", sniff: sniffClaudeAI, read: readExport(parseClaudeAI), export: true},

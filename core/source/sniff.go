@@ -95,6 +95,7 @@ type sniffed struct {
 	format string // name of a format, or ""
 	cwd    string // working directory of the session, or ""
 	branch string // of the repository there, or ""
+	copyOf string // as Document has it
 }
 
 // sniff returns a log's format and, if wanted, where it began.
@@ -107,6 +108,9 @@ func sniff(ctx context.Context, in *bufio.Reader, path string, wantCwd bool) (lo
 	if isMarkdown(path) {
 		if i := slices.IndexFunc(candidates, func(f format) bool { return f.sniff == nil && f.marked(head) }); i >= 0 {
 			log.format = candidates[i].name
+			if copyOf := candidates[i].copyOf; copyOf != nil {
+				log.copyOf = copyOf(head)
+			}
 		}
 		return log
 	}

@@ -273,7 +273,7 @@ func (w *walker) log(path string, info fs.FileInfo) {
 			w.skip(path, noFolder)
 		}
 	default:
-		w.add(path, info, Document{Kind: KindConversation, Format: facts.format, Branch: facts.branch})
+		w.add(path, info, Document{Kind: KindConversation, Format: facts.format, Branch: facts.branch, CopyOf: facts.copyOf})
 	}
 }
 

@@ -1,0 +1,93 @@
+package core
+
+import (
+	"path"
+	"strings"
+
+	"github.com/memcore/memcore/core/source"
+)
+
+// Programs such as SpecStory copy what agents log into the project. What both say would be found
+// twice, so that a copy is a document only while the agent's own log is not one. It is known by
+// its name, which ends with the ID of its session: logs of subagents also name the session, inside.
+
+// A listedSource has these documents now.
+type listedSource struct {
+	from      source.Source
+	documents []source.Document
+}
+
+// needless returns the paths of the copies of logs that are there. unlisted are sources of which it
+// is not known what they have now.
+func needless(all []listedSource, indexed *manifest, unlisted map[string]bool) map[string]bool {
+	copies := map[string]string{} // sessions by path
+	for _, l := range all {
+		for _, doc := range l.documents {
+			if doc.CopyOf != "" {
+				copies[doc.Path] = doc.CopyOf
+			}
+		}
+	}
+	if len(copies) == 0 {
+		return nil
+	}
+	logs := map[string]bool{} // by session
+	add := func(path string) {
+		if copies[path] != "" {
+			return
+		}
+		if known := indexed.Documents[path]; namesSession(path, known.Session) {
+			logs[known.Session] = true
+		} else if id := sessionAtEnd(path); id != "" {
+			logs[id] = true
+		}
+	}
+	for _, l := range all {
+		for _, doc := range l.documents {
+			if _, unread := indexed.Unread[doc.Path]; doc.Kind == source.KindConversation && !unread {
+				add(doc.Path)
+			}
+		}
+	}
+	for path, known := range indexed.Documents {
+		if known.Gone || known.Kind == source.KindConversation && unlisted[known.Source] {
+			add(path)
+		}
+	}
+	found := map[string]bool{}
+	for path, session := range copies {
+		found[path] = logs[session]
+	}
+	return found
+}
+
+// stem returns the name of a log without folders and endings.
+func stem(name string) string {
+	name = strings.TrimSuffix(path.Base(name), ".zst")
+	return strings.TrimSuffix(name, path.Ext(name))
+}
+
+// shortID is how much of a session's ID is at least in the name of its log, as in Gemini CLI's.
+const shortID = 8
+
+// namesSession reports whether a log is named after its session.
+func namesSession(name, session string) bool {
+	return len(session) >= shortID && (strings.HasSuffix(stem(name), session) || strings.HasSuffix(stem(name), "-"+session[:shortID]))
+}
+
+// sessionAtEnd returns the UUID at the end of a log's name, or "".
+func sessionAtEnd(name string) string {
+	const form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+	name = stem(name)
+	if len(name) < len(form) {
+		return ""
+	}
+	id := name[len(name)-len(form):]
+	for i := range form {
+		isHex := strings.IndexByte("0123456789abcdefABCDEF", id[i]) >= 0
+		if isHex != (form[i] == 'x') || !isHex && id[i] != '-' {
+			return ""
+		}
+	}
+	return id
+}
