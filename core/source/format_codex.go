@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"encoding/json"
+	"html"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,15 +17,18 @@ import (
 
 // Codex CLI keeps its sessions in sessions/YYYY/MM/DD/rollout-*.jsonl of ~/.codex.
 //
-// This follows github.com/openai/codex (2026-11): codex-rs/protocol/src/models.rs,
-// codex-rs/protocol/src/protocol.rs and codex-rs/rollout/src/policy.rs. A line has a timestamp, a
-// type and a payload; before September 2025, only the payload. The response items are the
-// conversation; event_msg lines repeat them. Left out are reasoning, developer messages, what the
-// program writes in the user's name, and what a subagent, or a fork of a log that is there, copied:
-// lines whose ordinal is below the one that session_meta names, or that are older than the session.
+// This follows github.com/openai/codex (2026-11): codex-rs/protocol/src/{models,protocol}.rs,
+// codex-rs/history/src/{lib,rollout_payload,retained_context}.rs and codex-rs/rollout/src/policy.rs.
+// A line has a timestamp, a type and a payload; before September 2025, only the payload. The
+// response items are the conversation, with what was said aloud (realtime_item); event_msg lines
+// repeat them, and retained_context lines the answers in dialogs. Left out are reasoning, developer
+// messages, what the program writes in the user's name, and what a subagent, or a fork of a log that
+// is there, copied: lines whose ordinal is below the one that session_meta names, or that are older
+// than the session.
 //
-// The reports of subagents come as results of wait_agent, in a <subagent_notification> and as an
-// agent_message; a subagent has a log of its own (see report).
+// The reports of subagents come as results of wait_agent, in a <subagent_notification>, as an
+// agent_message and, in some versions, as an inter_agent_communication; a subagent has a log of its
+// own (see report).
 
 // codexFolders hold the sessions of all workspaces.
 func codexFolders(k known) []FolderOptions {
@@ -35,6 +39,7 @@ func codexFolders(k known) []FolderOptions {
 var codexEnvelopes = map[string]bool{
 	"session_meta": true, "response_item": true, "compacted": true, "event_msg": true, "turn_context": true,
 	"world_state": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true,
+	"realtime_item": true, "retained_context": true, "security_risk_score": true, "token_usage_record": true,
 }
 
 // codexIgnored are response items that are not part of the conversation.
@@ -86,6 +91,17 @@ func parseCodex(c *conversation, r record) string {
 		_ = json.Unmarshal(in.Payload, &summary)
 		c.add(r, message{role: "system", speaker: summarySpeaker, time: at, text: summary.Message})
 		return ""
+	case "inter_agent_communication": // as an agent_message, of some versions
+		var sent struct{ Author, Content string }
+		if json.Unmarshal(in.Payload, &sent) != nil {
+			return unreadable(in.Payload)
+		}
+		if c.sub == nil {
+			c.add(r, message{role: "user", time: at, reports: codexReport(sent.Author, sent.Content)})
+		}
+		return ""
+	case "realtime_item":
+		return parseCodexSpeech(c, r, message{time: at}, in.Payload)
 	case "response_item":
 		return parseCodexItem(c, r, message{time: at}, in.Payload)
 	case "":
@@ -101,6 +117,27 @@ func parseCodex(c *conversation, r record) string {
 		return ""
 	}
 	return parseCodexItem(c, r, message{time: at}, r.json)
+}
+
+// parseCodexSpeech reads a piece of what was said in a voice conversation.
+func parseCodexSpeech(c *conversation, r record, out message, payload json.RawMessage) string {
+	var in struct {
+		Type string
+		Data struct{ Role, Text string }
+	}
+	if json.Unmarshal(payload, &in) != nil {
+		return unreadable(payload)
+	}
+	if in.Type != "transcript_segment" || c.sub != nil {
+		return ""
+	}
+	if in.Data.Role != "user" && in.Data.Role != "assistant" {
+		return c.passOver(r.line, "role", in.Data.Role)
+	}
+	c.step++ // calls after it are of another step
+	out.role, out.key, out.text = in.Data.Role, "voice of the "+in.Data.Role, in.Data.Text
+	c.add(r, out)
+	return ""
 }
 
 // parseCodexMeta reads the first line. A fork repeats its parent's.
@@ -220,7 +257,7 @@ func parseCodexItem(c *conversation, r record, out message, payload json.RawMess
 	case in.Type == "message":
 		return parseCodexMessage(c, r, out, in)
 	case in.Type == "agent_message":
-		out.role, out.reports = "user", codexReport(in)
+		out.role, out.reports = "user", codexReport(in.Author, parseContent(in.Content).text())
 		c.add(r, out)
 		return ""
 	case codexIgnored[in.Type]:
@@ -252,12 +289,12 @@ func parseCodexSubagent(c *conversation, r record, out message, in codexResponse
 
 // codexReport reads the report in a message of another agent: "Message Type:
 // FINAL_ANSWER\n…\nPayload:\n…".
-func codexReport(in codexResponse) []report {
-	head, text, ok := strings.Cut(parseContent(in.Content).text(), "\nPayload:")
+func codexReport(author, content string) []report {
+	head, text, ok := strings.Cut(content, "\nPayload:")
 	if !ok || !strings.HasPrefix(strings.TrimSpace(head), "Message Type: FINAL_ANSWER") {
 		return nil
 	}
-	return withText(report{name: agentName(in.Author)}, text)
+	return withText(report{name: agentName(author)}, text)
 }
 
 func parseCodexMessage(c *conversation, r record, out message, in codexResponse) string {
@@ -309,6 +346,9 @@ func codexUser(out *message, texts []string) {
 			text = strings.TrimSpace(text[at+len(codexRequest):])
 		}
 		switch replied, ok := tagged(text, "send_user_message_question_reply"); {
+		case strings.HasPrefix(text, "<realtime_delegation>"): // what was said aloud surrounds the request
+			asked, _ := tagged(text, "input")
+			said = append(said, html.UnescapeString(asked))
 		case ok:
 			out.replies = append(out.replies, codexReplies(replied)...)
 		case codexInjected(text):
