@@ -56,7 +56,7 @@ type FolderOptions struct {
 
 	// groups, if set, says of each folder in Path whether logs of SessionsOf may be in it. Only
 	// then Markdown files of SessionsOf can be told from those of other projects.
-	groups func(Project) func(name string) belonging
+	groups groups
 	// shared means that the folder also holds logs that are not agents'.
 	shared bool
 }

@@ -145,14 +145,14 @@ func copilotChatFolders(k known) (all []FolderOptions) {
 }
 
 // copilotChatGroups reads the folder that a workspace names.
-func copilotChatGroups(storage string) func(Project) func(string) belonging {
-	return func(p Project) func(string) belonging {
+func copilotChatGroups(storage string) groups {
+	return func(p Project) func(string) (belonging, string) {
 		holds := p.Holder()
-		return func(name string) belonging {
+		return func(name string) (belonging, string) {
 			if folder := editorWorkspace(filepath.Join(storage, name, "workspace.json")); folder != "" && holds(folder, time.Time{}) {
-				return named
+				return named, folder
 			}
-			return elsewhere
+			return elsewhere, ""
 		}
 	}
 }

@@ -32,36 +32,40 @@ func geminiFolders(k known) []FolderOptions {
 	return all
 }
 
-func geminiGroups(home string) func(Project) func(string) belonging {
-	return func(p Project) func(string) belonging {
+func geminiGroups(home string) groups {
+	return func(p Project) func(string) (belonging, string) {
 		holds := p.Holder()
 		of := geminiRegistered(home, holds)
 		for _, cwd := range p.Folders() {
 			sum := sha256.Sum256([]byte(cwd))
-			of[hex.EncodeToString(sum[:])] = true
+			of[hex.EncodeToString(sum[:])] = cwd
 		}
-		return func(name string) belonging {
+		return func(name string) (belonging, string) {
 			owner := strings.TrimSpace(string(readSmall(filepath.Join(home, "tmp", name, ".project_root"))))
-			if filepath.IsAbs(owner) && holds(owner, time.Time{}) || owner == "" && of[name] {
-				return named
+			switch {
+			case filepath.IsAbs(owner) && holds(owner, time.Time{}):
+				return named, owner
+			case owner == "" && of[name] != "":
+				return named, of[name]
 			}
-			return elsewhere
+			return elsewhere, ""
 		}
 	}
 }
 
-// geminiRegistered returns the names of folders that projects.json gives to the project.
-func geminiRegistered(home string, holds func(string, time.Time) bool) map[string]bool {
+// geminiRegistered returns the working directories of the project by the names of the folders that
+// projects.json gives them.
+func geminiRegistered(home string, holds func(string, time.Time) bool) map[string]string {
 	var registry struct {
 		Projects map[string]string `json:"projects"`
 	}
-	of := map[string]bool{}
+	of := map[string]string{}
 	if json.Unmarshal(readSmall(filepath.Join(home, "projects.json")), &registry) != nil {
 		return of
 	}
 	for cwd, name := range registry.Projects {
 		if filepath.IsAbs(cwd) && holds(cwd, time.Time{}) {
-			of[name] = true
+			of[name] = cwd
 		}
 	}
 	return of

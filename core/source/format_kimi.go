@@ -23,17 +23,17 @@ func kimiFolders(k known) []FolderOptions {
 	return all
 }
 
-func kimiGroups(p Project) func(string) belonging {
-	of := map[string]bool{}
+func kimiGroups(p Project) func(string) (belonging, string) {
+	of := map[string]string{}
 	for _, cwd := range p.Folders() {
 		sum := md5.Sum([]byte(cwd))
-		of[hex.EncodeToString(sum[:])] = true
+		of[hex.EncodeToString(sum[:])] = cwd
 	}
-	return func(name string) belonging {
-		if of[name] {
-			return named
+	return func(name string) (belonging, string) {
+		if cwd := of[name]; cwd != "" {
+			return named, cwd
 		}
-		return elsewhere
+		return elsewhere, ""
 	}
 }
 

@@ -43,12 +43,12 @@ func piName(cwd string) (begin, end string) {
 }
 
 // piNotOurs leaves out memcore's own folders of sessions.
-func piNotOurs(p Project) func(string) belonging {
+func piNotOurs(p Project) func(string) (belonging, string) {
 	byName := namedAfter(piName)(p)
-	return func(name string) belonging {
+	return func(name string) (belonging, string) {
 		for _, folder := range p.Folders() {
 			if name == paths.FolderName(folder) {
-				return elsewhere
+				return elsewhere, ""
 			}
 		}
 		return byName(name)

@@ -158,11 +158,15 @@ const (
 	named               // after a working directory of the project, unless another has the same name
 )
 
+// groups returns, for a project, a function that says to whom a folder belongs, and after which
+// working directory it is named, if that is known: records of homeless formats do not say it.
+type groups func(Project) func(name string) (_ belonging, cwd string)
+
 // namedAfter returns how the names of folders tell their working directories, if an agent derives
 // them by a function that loses characters and keeps the beginning. Names are compared without case
 // and in the normal forms of Unicode, as some systems compare paths.
-func namedAfter(name func(cwd string) (begin, end string)) func(Project) func(string) belonging {
-	return func(p Project) func(string) belonging {
+func namedAfter(name func(cwd string) (begin, end string)) groups {
+	return func(p Project) func(string) (belonging, string) {
 		var whole, begins []string
 		for _, folder := range p.Folders() {
 			for _, form := range []string{folder, norm.NFC.String(folder), norm.NFD.String(folder)} {
@@ -171,15 +175,15 @@ func namedAfter(name func(cwd string) (begin, end string)) func(Project) func(st
 				begins = append(begins, strings.ToLower(strings.TrimSuffix(begin, "-")+"-"))
 			}
 		}
-		return func(in string) belonging {
+		return func(in string) (belonging, string) {
 			in = strings.ToLower(in)
 			switch {
 			case slices.Contains(whole, in):
-				return named
+				return named, ""
 			case slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(in, begin) }):
-				return perhaps
+				return perhaps, ""
 			}
-			return elsewhere
+			return elsewhere, ""
 		}
 	}
 }

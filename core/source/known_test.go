@@ -1,6 +1,7 @@
 package source
 
 import (
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -20,8 +21,11 @@ import (
 	"github.com/memcore/memcore/internal/paths"
 )
 
-// A testProject has some folders, and all in them but for other projects'.
-type testProject struct{ folders, others []string }
+// A testProject has some folders, and all in them but for other projects', since a time.
+type testProject struct {
+	folders, others []string
+	since           time.Time
+}
 
 func (p testProject) Folders() []string { return p.folders }
 
@@ -29,7 +33,9 @@ func (p testProject) Holder() func(string, time.Time) bool {
 	in := func(all []string, folder string) bool {
 		return slices.ContainsFunc(all, func(root string) bool { _, ok := paths.Within(root, folder); return ok })
 	}
-	return func(folder string, _ time.Time) bool { return in(p.folders, folder) && !in(p.others, folder) }
+	return func(folder string, last time.Time) bool {
+		return in(p.folders, folder) && !in(p.others, folder) && (last.IsZero() || !last.Before(p.since))
+	}
 }
 
 // knownIn returns the options of an ordinary home.
@@ -285,4 +291,58 @@ func TestKnownOfNothing(t *testing.T) {
 	documents, skipped := listKnown(t, testProject{folders: []string{filepath.Join(t.TempDir(), "ws")}}, t.TempDir())
 	require.Empty(t, documents)
 	require.Empty(t, skipped)
+}
+
+// A log that names no folder, and is older than the project in the folder that its own is named
+// after, is another's.
+func TestKnownWhereAnotherWas(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", "")
+	shop, home := tree(t, nil), tree(t, nil)
+	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	o := knownIn(home)
+	homes := o.Homes
+	o.Homes = func(format string) []string {
+		if format == "kimi-cli" {
+			return []string{filepath.Join(home, ".kimi")}
+		}
+		return homes(format)
+	}
+	at := func(elements ...string) string { return filepath.Join(append([]string{home}, elements...)...) }
+	gemini := sha256.Sum256([]byte(shop))
+	kimi := md5.Sum([]byte(shop))
+	storage := filepath.Join(settingsFolder(home), "Code", "User", "workspaceStorage", "w")
+	write(t, filepath.Join(storage, "workspace.json"), fmt.Sprintf(`{"folder":%q}`, "file://"+filepath.ToSlash(shop)))
+	write(t, at(".gemini", "projects.json"), fmt.Sprintf(`{"projects":{%q:"shop"}}`, shop))
+	write(t, at(".gemini", "tmp", "rooted", ".project_root"), shop)
+	const chat = `{"sessionId":"s","projectHash":"h","messages":[{"type":"user","content":"hi"}]}`
+	var want []string
+	for _, log := range []struct{ file, text string }{
+		{at(".gemini", "tmp", hex.EncodeToString(gemini[:]), "chats", "%s.json"), chat},
+		{at(".gemini", "tmp", "shop", "chats", "%s.json"), chat},
+		{at(".gemini", "tmp", "rooted", "chats", "%s.json"), chat},
+		{at(".kimi", "sessions", hex.EncodeToString(kimi[:]), "%s", "context.jsonl"), `{"role":"_system_prompt","content":"x"}` + "\n"},
+		{filepath.Join(storage, "chatSessions", "%s.json"), `{"version":3,"sessionId":"s","requests":[{"message":{"text":"hi"}}]}`},
+	} {
+		for age, last := range map[string]time.Time{"before": began.Add(-time.Hour), "after": began.Add(time.Hour)} {
+			file := fmt.Sprintf(log.file, age)
+			write(t, file, log.text)
+			require.NoError(t, os.Chtimes(file, last, last))
+			if age == "after" {
+				want = append(want, file)
+			}
+		}
+	}
+	list := func(project Project) (files []string) {
+		for _, source := range Known(project, o) {
+			found, err := source.List(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, found.Skipped)
+			for _, doc := range found.Documents {
+				files = append(files, doc.File)
+			}
+		}
+		return files
+	}
+	require.Len(t, list(testProject{folders: []string{shop}}), 2*len(want))
+	require.ElementsMatch(t, want, list(testProject{folders: []string{shop}, since: began}))
 }

@@ -42,7 +42,7 @@ type walker struct {
 	found  Listing
 
 	// Of FolderOptions.SessionsOf:
-	belongs func(name string) belonging // of a folder in the root; nil for all
+	belongs func(name string) (_ belonging, cwd string) // of a folder in the root; nil for all
 	holds   func(folder string, last time.Time) bool
 	strange map[string]string // another project's working directory, by folder in the root
 }
@@ -116,7 +116,7 @@ func (w *walker) entry(rel string, entry fs.DirEntry, above *gitignore.Stack) {
 	switch {
 	case mode.IsDir():
 		if w.belongs != nil && name == rel {
-			if w.belongs(name) != elsewhere {
+			if to, _ := w.belongs(name); to != elsewhere {
 				w.dir(rel+"/", above)
 			}
 		} else if name == w.folder.options.Hidden {
@@ -254,6 +254,9 @@ func (w *walker) log(path string, info fs.FileInfo) {
 		w.facts[path] = facts
 	}
 	found, _ := formatNamed(facts.format)
+	if found.homeless && facts.cwd == "" && w.belongs != nil {
+		_, facts.cwd = w.belongs(w.top(path))
+	}
 	switch {
 	case found.export && w.root.info.IsDir():
 		w.skip(path, "it holds all of a person's conversations; name the file to read it")
@@ -291,7 +294,13 @@ func (w *walker) top(path string) string {
 }
 
 // isNamed reports whether a folder in the root is named after a working directory of the project.
-func (w *walker) isNamed(top string) bool { return w.belongs != nil && w.belongs(top) == named }
+func (w *walker) isNamed(top string) bool {
+	if w.belongs == nil {
+		return false
+	}
+	to, _ := w.belongs(top)
+	return to == named
+}
 
 // leaveStrange takes out Markdown files that may be of another project: an agent gave its folder
 // the same name, or one that begins like it.
