@@ -113,8 +113,16 @@ func hear(name, about string, got result) (h heard) {
 
 var (
 	// refused matches what agents write for a call that a person did not allow.
-	refused = lazy.Regexp(`(?i)^\W*(?:text\s+)?(?:the user doesn't want to (?:proceed with this tool use|take this action)|the user denied|user (?:denied|rejected|cancelled|declined)|\[?(?:operation cancelled|request interrupted by user)|(?:exec )?(?:command|patch|tool call|edit) (?:was )?(?:rejected|denied|declined) by (?:the )?user|rejected by (?:the )?user|plan rejected|tool execution (?:was )?(?:denied|cancelled|rejected)|the agent proposed a plan that was rejected|permission to use \w+ (?:has been|was) denied|exit code 137\s+\[request interrupted)`)
-	reason  = lazy.Regexp(`(?is)\b(?:the user said|provided the following (?:reason(?: for the rejection)?|feedback)|user feedback|feedback):[ \t]*\n?(.+)$`)
+	refused = lazy.Regexp(`(?i)^\W*(?:text\s+)?(?:` + strings.Join([]string{
+		`the user doesn't want to (?:proceed with this tool use|take this action)`,
+		`the user denied|user (?:denied|rejected|cancelled|declined)`,
+		`(?:exec )?(?:command|patch|tool call|edit) (?:was )?(?:rejected|denied|declined) by (?:the )?user`,
+		`rejected by (?:the )?user|plan rejected|the agent proposed a plan that was rejected`,
+		`tool execution (?:was )?(?:denied|cancelled|rejected)`,
+		`permission to use \w+ (?:has been|was) denied`,
+		`\[?(?:operation cancelled|request interrupted by user)|exit code 137\s+\[request interrupted`,
+	}, "|") + `)`)
+	reason = lazy.Regexp(`(?is)\b(?:the user said|provided the following (?:reason(?: for the rejection)?|feedback)|user feedback|feedback):[ \t]*\n?(.+)$`)
 	// appended follows the user's reason.
 	appended = lazy.Regexp(`(?s)\n+(?:Note: The user's next message|The plan is stored at:|Revise the plan\b|` + "```" + `).*$`)
 	// clarifying is what Claude Code writes for a user who wants to talk about its questions.
