@@ -55,10 +55,7 @@ func (w *Workspace) followMove() {
 		if began.IsZero() {
 			began = time.Now()
 		}
-		_, err := workspace.Change(context.Background(), at.Sources(), func(s *workspace.Sources) error {
-			s.Workspace, s.Since = w.Project, began
-			return nil
-		})
+		err := noteSources(at, func(s *workspace.Sources) { s.Workspace, s.Since = w.Project, began })
 		if err != nil {
 			w.Log.Warn("sessions of the project that was here before are not told apart", "workspace", w.Project, "error", err)
 		}
@@ -71,7 +68,7 @@ func (w *Workspace) takeOver(from, to config.Folders, was workspace.Sources) err
 	if err := moveFolder(session.FolderOf(root, was.Workspace), session.FolderOf(root, w.Project)); err != nil {
 		return err
 	}
-	_, err := workspace.Change(context.Background(), from.Sources(), func(s *workspace.Sources) error {
+	err := noteSources(from, func(s *workspace.Sources) {
 		before := s.Workspace
 		if s.Workspace = w.Project; before != w.Project {
 			s.Saw(before)
@@ -81,7 +78,6 @@ func (w *Workspace) takeOver(from, to config.Folders, was workspace.Sources) err
 				s.Paths[i] = filepath.Join(w.Project, rel)
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return err
@@ -93,6 +89,20 @@ func (w *Workspace) takeOver(from, to config.Folders, was workspace.Sources) err
 		return err
 	}
 	return os.RemoveAll(from.IndexFolder())
+}
+
+// noteWait is how long a hook waits for another process that changes the same file.
+const noteWait = 2 * time.Second
+
+// noteSources changes what is known of a project whatever becomes of the request that found it out.
+func noteSources(at config.Folders, change func(*workspace.Sources)) error {
+	ctx, stop := context.WithTimeout(context.Background(), noteWait)
+	defer stop()
+	_, err := workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
+		change(s)
+		return nil
+	})
+	return err
 }
 
 // moveFolder moves a folder, which may be missing, to where none is.

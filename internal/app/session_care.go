@@ -84,11 +84,10 @@ func (w *Workspace) rememberFolders(ctx context.Context, at config.Folders) erro
 func (w *Workspace) noteOther(folder string) {
 	at, err := w.Folders()
 	if err == nil {
-		_, err = workspace.Change(context.Background(), at.Sources(), func(s *workspace.Sources) error {
+		err = noteSources(at, func(s *workspace.Sources) {
 			if s.Workspace = w.Project; !slices.Contains(s.Others, folder) {
 				s.Others = append(s.Others, folder)
 			}
-			return nil
 		})
 	}
 	if err != nil {
