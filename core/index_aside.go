@@ -57,8 +57,12 @@ func (w *writer) setAside(path string, records []store.Record) asides {
 	return kept
 }
 
-// from returns records without those that are set aside.
+// from returns records as a vector index has them: without those that are set aside, and without
+// aliases, which are not embedded.
 func (a asides) from(records []store.Record) []store.Record {
+	for i := range records {
+		records[i].Aliases = nil
+	}
 	return slices.DeleteFunc(records, func(r store.Record) bool {
 		_, ok := a[r.Hash]
 		return ok

@@ -65,6 +65,10 @@ type entry struct {
 	Gone bool `json:"gone,omitempty"`
 	// Globs are those of a document with rules.
 	Globs []string `json:"globs,omitempty"`
+	// Links are those of a note whose texts say something, Aliases what others' say of it, as its
+	// first record in the keyword index has them.
+	Links   []noteLink `json:"links,omitempty"`
+	Aliases []string   `json:"aliases,omitempty"`
 	// Said is the date that a document that is no log gives itself (saidDate).
 	Said noteDate `json:"said,omitzero"`
 	// Turns counts turns by why they have no record. TurnsBefore are those before Resume.

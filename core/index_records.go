@@ -72,7 +72,7 @@ func embeddingText(r store.Record) string {
 func sameRecord(old, now store.Record) bool {
 	return old.Hash == now.Hash && old.StartLine == now.StartLine && old.EndLine == now.EndLine &&
 		old.Time.Unix() == now.Time.Unix() && old.Scope == now.Scope && old.Kind == now.Kind && old.Session == now.Session && old.Speaker == now.Speaker &&
-		old.Before == now.Before && old.After == now.After && slices.Equal(old.Headings, now.Headings)
+		old.Before == now.Before && old.After == now.After && slices.Equal(old.Headings, now.Headings) && slices.Equal(old.Aliases, now.Aliases)
 }
 
 // keepTimes gives records whose only time is that of their file's last change the time of their own

@@ -139,6 +139,9 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 	if err == nil && len(found.read) > 0 {
 		err = w.removeMoved(ctx)
 	}
+	if err == nil {
+		err = w.updateAliases(ctx)
+	}
 	w.progress(Progress{Stage: "read", Done: len(found.read) - left, Total: len(found.read)}) // words find all of it
 	return left, err
 }
@@ -190,6 +193,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		w.m.tooSoon.Store(true)
 	}
 	r.entry.Pending, r.entry.Partly, r.entry.SetAside = known.Pending, known.Partly, known.SetAside
+	r.entry.Aliases = known.Aliases
 	r.entry.Gone = doc.from.Name() == keptSource && keptlog.Gone(doc.File)
 	for from, before := w.from(doc), known; ; {
 		content, earlier, err := w.readOn(ctx, &r, from, before)
@@ -207,11 +211,12 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 			r.entry.Globs = globsOf(doc.Document, meta)
 			r.entry.Said = saidDate(doc.Document, meta)
 			if indexed && !known.Unsure && known.Hash == r.entry.Hash && known.Scope == doc.Scope {
-				r.entry.Chunks = known.Chunks
+				r.entry.Chunks, r.entry.Links = known.Chunks, known.Links
 				return r, nil // touched, not changed
 			}
 		}
 		w.redactContent(&content)
+		r.entry.Links = w.linksOf(doc, content.Markdown)
 		if err := w.cut(&r, content, earlier, before); err != nil {
 			return r, err
 		}
@@ -312,6 +317,7 @@ func (w *writer) compare(ctx context.Context, r *reading, known entry) error {
 		keepBefore(covered, records)
 	}
 	keepTimes(covered, records, r.doc.ModTime)
+	setAliases(records, r.entry.Aliases)
 	r.put, r.gone = difference(covered, records)
 	r.records, r.statements = nil, nil
 	r.entry.Chunks = kept + len(records)

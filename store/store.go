@@ -22,6 +22,7 @@ type Record struct {
 	StartLine int       // first line in the document, from 1
 	EndLine   int       // last line, included
 	Headings  []string  // headings above the text, outermost first
+	Aliases   []string  // what links call its document, to be found by; nil for a VectorIndex
 	Session   string    // of a conversation
 	Speaker   string    // of a turn
 	Time      time.Time // of a turn, or when a file was changed; zero if unknown; in seconds, UTC
@@ -62,7 +63,7 @@ const MostTerms = 64
 
 // Held is a set of terms: bit i is Matches.Terms[i].
 type Held struct {
-	Itself uint64 // in its text, headings, path, speaker or date
+	Itself uint64 // in its text, headings, aliases, path, speaker or date
 	Nearby uint64 // there, or in the turns around it
 }
 

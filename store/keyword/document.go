@@ -3,6 +3,7 @@ package keyword
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -15,7 +16,7 @@ import (
 // The searched fields (see weights). fieldAround is last: how rare a word is does not depend on it.
 const (
 	fieldText  = iota
-	fieldTitle // headings, and the path of a file
+	fieldTitle // headings, aliases, and the path of a file
 	fieldSpeaker
 	fieldDate   // of a turn, in words and numbers
 	fieldAround // the turns before and after
@@ -78,9 +79,9 @@ func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths)
 	return doc, size
 }
 
-// title joins headings and path. The path of a log says nothing: its turns share it.
+// title joins headings, aliases and path. The path of a log says nothing: its turns share it.
 func title(rec *store.Record) string {
-	title := strings.Join(rec.Headings, "\n")
+	title := strings.Join(slices.Concat(rec.Headings, rec.Aliases), "\n")
 	if rec.Kind != kindConversation {
 		title += "\n" + rec.Path
 	}

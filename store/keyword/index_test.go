@@ -560,3 +560,17 @@ func TestStatementsDoNotCount(t *testing.T) {
 	require.Len(t, said.Hits, 1)
 	require.Positive(t, said.Hits[0].Score)
 }
+
+// A record is found by its aliases, and returned with them.
+func TestAliases(t *testing.T) {
+	rec := store.Record{ID: "1", Kind: "markdown", Path: "a.md", Text: "alpha", Aliases: []string{"retry budget", "quota; of 'zebras'"}}
+	ix := indexOf(t, rec, store.Record{ID: "2", Kind: "markdown", Path: "b.md", Text: "beta"})
+	matches, err := ix.Match(t.Context(), "the zebras", 10, store.Filter{})
+	require.NoError(t, err)
+	require.Len(t, matches.Hits, 1)
+	require.Equal(t, rec.Aliases, matches.Hits[0].Record.Aliases)
+	require.Equal(t, uint64(1), matches.Hits[0].Held.Itself)
+	others, err := ix.Document(t.Context(), "b.md")
+	require.NoError(t, err)
+	require.Nil(t, others[0].Aliases)
+}

@@ -17,7 +17,8 @@ import (
 //	5: the manifest and the records are written as in the other indexes
 //	6: languages that only their letters show are a facet
 //	7: the text of a record is a facet
-const mapping = 7
+//	8: a record has aliases
+const mapping = 8
 
 var format = store.ManifestFormat{Kind: "keywords", Number: 100*mapping + int(zap.Version)}
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -241,7 +242,7 @@ func (p *part) record(local uint64) (r store.Record, size lengths, err error) {
 func encodeRecord(r *store.Record, size lengths) []byte {
 	var e disk.Encoder
 	e.Numbers(size[:]...)
-	e.Texts(r.Scope, r.Kind, r.Path)
+	e.Texts(r.Scope, r.Kind, r.Path, strings.Join(r.Aliases, "\n"))
 	e.Record(r)
 	return e
 }
@@ -253,6 +254,9 @@ func decodeRecord(r *store.Record, b []byte) (size lengths, err error) {
 		size[i] = d.Number()
 	}
 	r.Scope, r.Kind, r.Path = d.Text(), d.Text(), d.Text()
+	if aliases := d.Text(); aliases != "" {
+		r.Aliases = strings.Split(aliases, "\n")
+	}
 	d.Record(r)
 	return size, d.End()
 }

@@ -56,7 +56,7 @@ func (ix *Index[S]) keep(r *store.Record) error {
 	if !ValidID(r.ID) {
 		return fmt.Errorf("record ID is %q, want 1 to 64 hex digits", r.ID)
 	}
-	r.Headings = slices.Clone(r.Headings)
+	r.Headings, r.Aliases = slices.Clone(r.Headings), slices.Clone(r.Aliases)
 	r.Time = r.Time.Truncate(time.Second).UTC()
 	if ix.engine.NoVectors {
 		r.Vector = nil

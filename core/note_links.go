@@ -1,0 +1,248 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
+)
+
+// A noteLink is what a note calls another one: a person's own name for it, which that note may not
+// have.
+type noteLink struct {
+	To   string `json:"to"` // as the note has it, without the extension of Markdown
+	Text string `json:"text"`
+}
+
+// Bounds of what links say.
+const (
+	mostLinks      = 64 // of a note
+	mostAliases    = 5  // of a note
+	longestAlias   = 60 // characters
+	mostAliasWords = 8
+)
+
+// linksOf returns the links of a note whose texts say something. A note of which a part is
+// forgotten has none: nothing tells in which part they are.
+func (w *writer) linksOf(doc located, text []byte) (links []noteLink) {
+	if doc.Kind != source.KindMarkdown || w.forgotten.has(doc.Path) {
+		return nil
+	}
+	for _, l := range chunker.Links(text) {
+		if to, err := url.PathUnescape(l.Target); err == nil {
+			l.Target = to
+		}
+		link := noteLink{To: withoutExtension(l.Target), Text: l.Text}
+		if saysMore(link.Text, link.To) && !slices.Contains(links, link) {
+			links = append(links, link)
+		}
+		if len(links) == mostLinks {
+			break
+		}
+	}
+	return links
+}
+
+// withoutExtension keeps other dots of a name.
+func withoutExtension(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".markdown", ".mdx", ".mdc":
+		return strings.TrimSuffix(name, path.Ext(name))
+	}
+	return name
+}
+
+// saysMore reports whether the text of a link names its target by other words than its path.
+func saysMore(text, target string) bool {
+	said := bare(withoutExtension(text))
+	if n := len([]rune(said)); n < 2 || n > longestAlias || strings.Count(said, " ") >= mostAliasWords {
+		return false
+	}
+	if strings.Contains(text, "://") || strings.HasPrefix(said, "www ") || !strings.ContainsFunc(said, unicode.IsLetter) {
+		return false
+	}
+	if name := bare(target); name == said || strings.HasSuffix(name, " "+said) {
+		return false
+	}
+	for word := range strings.FieldsSeq(said) {
+		if !pointing[word] {
+			return true
+		}
+	}
+	return false
+}
+
+// bare returns the words of a text in lower case, without marks.
+func bare(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}), " ")
+}
+
+// pointing are words of links that say where to go, not to what.
+var pointing = func() map[string]bool {
+	all := map[string]bool{}
+	for word := range strings.FieldsSeq(`
+		a all also an and at back below above by click detail details doc docs document documentation entry example
+		examples file first for from full guide here home in index info information it its last link links list main
+		md more my next note notes of on one open our overview page part post prev previous read readme ref
+		reference section see source start that the their there these this to top up url view we you your
+		hier mehr siehe weiter zurück dort seite datei diese dieser dieses ici lien voir suite aquí enlace ver más qui
+		link leggi aqui mais 这里 此处 这儿 链接 详情 更多 こちら ここ 詳細 링크 여기 здесь тут ссылка подробнее`) {
+		all[word] = true
+	}
+	return all
+}()
+
+// A noteNames finds the notes that links name.
+type noteNames struct {
+	documents map[string]entry
+	named     map[string][]string // paths by their bare last element
+}
+
+func (m *manifest) noteNames() noteNames {
+	n := noteNames{documents: m.Documents, named: map[string][]string{}}
+	for document, e := range m.Documents {
+		if e.Kind == source.KindMarkdown {
+			name := strings.ToLower(withoutExtension(path.Base(document)))
+			n.named[name] = append(n.named[name], document)
+		}
+	}
+	return n
+}
+
+// target returns the note of the same source that a link in a note names, or "": by its path from
+// the folder of the note, as in Markdown, else by the end of its path if only one has that, as in
+// Obsidian.
+func (n noteNames) target(from, to string) string {
+	suffix := strings.ToLower(path.Join("/", to))
+	at := path.Join(path.Dir(from), to)
+	var ending []string
+	for _, document := range n.named[path.Base(suffix)] {
+		without := withoutExtension(document)
+		switch {
+		case n.documents[document].Source != n.documents[from].Source:
+		case without == at:
+			return document
+		case strings.HasSuffix("/"+strings.ToLower(without), suffix):
+			ending = append(ending, document)
+		}
+	}
+	if len(ending) != 1 || strings.HasPrefix(to, "../") {
+		return ""
+	}
+	return ending[0]
+}
+
+// aliases returns what the links of all notes call each note, what most of them say first.
+func (m *manifest) aliases() map[string][]string {
+	type alias struct {
+		text  string
+		notes int
+	}
+	said := map[string]map[string]alias{} // by target and bare text
+	names := noteNames{}
+	for from, e := range m.Documents {
+		if len(e.Links) == 0 {
+			continue
+		}
+		if names.named == nil {
+			names = m.noteNames()
+		}
+		seen := map[[2]string]bool{}
+		for _, l := range e.Links {
+			to, text := names.target(from, l.To), bare(l.Text)
+			if to == "" || to == from || seen[[2]string{to, text}] {
+				continue
+			}
+			seen[[2]string{to, text}] = true
+			if said[to] == nil {
+				said[to] = map[string]alias{}
+			}
+			a, ok := said[to][text]
+			if !ok || l.Text < a.text {
+				a.text = l.Text // whichever note is asked first
+			}
+			a.notes++
+			said[to][text] = a
+		}
+	}
+	all := make(map[string][]string, len(said))
+	for to, texts := range said {
+		sorted := slices.SortedFunc(maps.Values(texts), func(a, b alias) int {
+			return cmp.Or(b.notes-a.notes, cmp.Compare(a.text, b.text))
+		})
+		for _, a := range sorted[:min(len(sorted), mostAliases)] {
+			all[to] = append(all[to], a.text)
+		}
+	}
+	return all
+}
+
+// setAliases gives the first record of a note its aliases, without those that are its headings.
+func setAliases(records []store.Record, aliases []string) {
+	if len(records) == 0 {
+		return
+	}
+	first := 0
+	for i, r := range records {
+		records[i].Aliases = nil
+		if cmp.Or(r.StartLine-records[first].StartLine, cmp.Compare(r.ID, records[first].ID)) < 0 {
+			first = i
+		}
+	}
+	r := &records[first]
+	for _, alias := range aliases {
+		if !slices.ContainsFunc(r.Headings, func(heading string) bool { return bare(heading) == bare(alias) }) {
+			r.Aliases = append(r.Aliases, alias)
+		}
+	}
+}
+
+// updateAliases corrects the records of notes of which links say something else than before. No
+// note is read again: the manifest has all links, and the index the records.
+func (w *writer) updateAliases(ctx context.Context) error {
+	now, wasUnsure := w.manifest.aliases(), map[string]bool{}
+	for document, e := range w.manifest.Documents {
+		if !slices.Equal(e.Aliases, now[document]) {
+			wasUnsure[document] = e.Unsure
+			e.Unsure, e.Aliases = true, now[document]
+			w.manifest.Documents[document] = e
+		}
+	}
+	if len(wasUnsure) == 0 {
+		return nil
+	}
+	if err := w.manifest.save(w.folder); err != nil {
+		return err
+	}
+	for document := range wasUnsure {
+		records, err := w.keywords.Document(ctx, document)
+		if err != nil {
+			return w.discard(err)
+		}
+		aliased := slices.Clone(records)
+		setAliases(aliased, now[document])
+		put, _ := difference(records, aliased)
+		if err := w.keywords.Put(ctx, put); err != nil {
+			return w.discard(err)
+		}
+	}
+	if err := w.keywords.Commit(ctx); err != nil {
+		return w.discard(err)
+	}
+	for document, unsure := range wasUnsure {
+		e := w.manifest.Documents[document]
+		e.Unsure = unsure
+		w.manifest.Documents[document] = e
+	}
+	return w.manifest.save(w.folder)
+}
