@@ -69,7 +69,8 @@ type entry struct {
 	// first record in the keyword index has them.
 	Links   []noteLink `json:"links,omitempty"`
 	Aliases []string   `json:"aliases,omitempty"`
-	// Said is the date that a document that is no log gives itself (saidDate).
+	// Said is the date that a document that is no log gives itself (saidDate), else that of its last
+	// commit.
 	Said noteDate `json:"said,omitzero"`
 	// Turns counts turns by why they have no record. TurnsBefore are those before Resume.
 	Turns       map[string]int `json:"turns,omitempty"`
@@ -85,6 +86,14 @@ func (e entry) unchanged(doc source.Document) bool {
 // rewritten reports whether a document changed despite equal size and time. Then all of it is read.
 func (e entry) rewritten(doc source.Document) bool {
 	return e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && !e.Changed.Equal(doc.Changed)
+}
+
+// lastChange is when a document changed last, for all that its source knows.
+func (e entry) lastChange() time.Time {
+	if e.Said.Commit {
+		return e.Said.At
+	}
+	return e.ModTime
 }
 
 func (m *manifest) chunks() (all, pending int) {

@@ -36,6 +36,7 @@ type writer struct {
 	forgotten  forgottenSet
 	said       *said             // what all logs say; nil until a digest changes
 	unread     map[string]unread // as the saved manifest has it
+	commits    commitDates
 }
 
 func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, report *IndexReport, progress func(Progress)) (*writer, error) {
@@ -101,6 +102,7 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 	if err := errors.Join(w.markGone(found.gone), w.remove(ctx, found.removed)); err != nil {
 		return found.count(), err
 	}
+	w.commits = commitDates{read: found.read, deadline: deadline, known: map[string]map[string]time.Time{}}
 	var batch []reading
 	size, commitAt := 0, firstChunksPerCommit
 	for i, doc := range found.read {
@@ -209,7 +211,9 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 			r.entry.Hash = hex.EncodeToString(sum[:])
 			meta, _, _, _ := chunker.SplitFrontmatter(content.Markdown)
 			r.entry.Globs = globsOf(doc.Document, meta)
-			r.entry.Said = saidDate(doc.Document, meta)
+			if r.entry.Said = saidDate(doc.Document, meta); !r.entry.Said.isKnown() {
+				r.entry.Said = w.committedOn(ctx, doc)
+			}
 			if indexed && !known.Unsure && known.Hash == r.entry.Hash && known.Scope == doc.Scope {
 				r.entry.Chunks, r.entry.Links = known.Chunks, known.Links
 				return r, nil // touched, not changed
@@ -316,7 +320,7 @@ func (w *writer) compare(ctx context.Context, r *reading, known entry) error {
 	if r.begin > 1 {
 		keepBefore(covered, records)
 	}
-	keepTimes(covered, records, r.doc.ModTime)
+	keepTimes(covered, records, r.entry.lastChange())
 	setAliases(records, r.entry.Aliases)
 	r.put, r.gone = difference(covered, records)
 	r.records, r.statements = nil, nil

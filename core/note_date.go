@@ -11,13 +11,15 @@ import (
 	"github.com/memcore/memcore/core/when"
 )
 
-// A noteDate is when a note is from, as it says itself. A clone or a copy changes the time of its
-// file, but not this.
+// A noteDate is when a note is from, as it says itself, else as git says. A clone or a copy changes
+// the time of its file, but not this.
 type noteDate struct {
 	At time.Time `json:"at"` // noon of a day, or a time; zero if it does not say
 	// Day means that the note is of this day: it is a daily note, or the log of a meeting. Else it
 	// was made at that time, or is of a longer one.
 	Day bool `json:"day,omitempty"`
+	// Commit means that At is the last commit that changed it. Its text may be older.
+	Commit bool `json:"commit,omitempty"`
 	// From and To bound the week or month that it is of.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`

@@ -41,10 +41,10 @@ func timesAsked(text string, now time.Time) askedTimes {
 }
 
 const (
-	// modified weighs a file's modification time: its text may be older.
+	// modified weighs the time of a file's modification or last commit: its text may be older.
 	modified = 0.5
-	// If more files than manyModified, and most of all, are of a span, as in a fresh checkout,
-	// their times say nothing.
+	// If more files than manyModified, and most of all, are of a span, as in a fresh checkout or
+	// after the first commit, their times say nothing.
 	manyModified = 8
 )
 
@@ -54,11 +54,11 @@ func (a *askedTimes) readDocuments(m *manifest) {
 	a.documents = m.Documents
 	files, then := 0, 0
 	for _, e := range m.Documents {
-		if e.Kind == source.KindConversation || e.Said.isKnown() {
+		if e.Kind == source.KindConversation || e.Said.isKnown() && !e.Said.Commit {
 			continue
 		}
 		files++
-		if at := e.ModTime; slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) {
+		if at := e.lastChange(); slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) {
 			then++
 		}
 	}
@@ -67,18 +67,23 @@ func (a *askedTimes) readDocuments(m *manifest) {
 	}
 }
 
-// said returns the date that a note gives itself; ok is false for logs.
+// said returns the date that a note gives itself, or its last commit if that tells it from others;
+// ok is false for logs.
 func (a askedTimes) said(r store.Record) (d noteDate, ok bool) {
 	if r.Kind == source.KindConversation || r.Kind == KindStatement {
 		return noteDate{}, false
 	}
-	return dateOf(r.Headings, a.documents[r.Path].Said, r.Time), true
+	said := a.documents[r.Path].Said
+	if said.Commit && a.modified == 0 {
+		said = noteDate{}
+	}
+	return dateOf(r.Headings, said, r.Time), true
 }
 
-// timeOf also returns its certainty, in [0, 1]: a file's modification is less sure than the date
-// that a note gives itself.
+// timeOf also returns its certainty, in [0, 1]: a file's last change is less sure than the date that
+// a note gives itself.
 func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
-	if d, ok := a.said(r); ok && !d.isKnown() {
+	if d, ok := a.said(r); ok && (!d.isKnown() || d.Commit) {
 		return r.Time, a.modified
 	}
 	return r.Time, 1

@@ -23,7 +23,8 @@ func TestTimely(t *testing.T) {
 	record := func(path string, d int, headings ...string) store.Record {
 		return store.Record{Kind: source.KindMarkdown, Path: path, Headings: headings, Time: day(d)}
 	}
-	lastWeek.readDocuments(&manifest{Documents: map[string]entry{"said.md": {Said: noteDate{At: day(12)}}, "month.md": {Said: noteDate{At: day(30), From: day(1), To: day(31)}}}})
+	lastWeek.readDocuments(&manifest{Documents: map[string]entry{"said.md": {Said: noteDate{At: day(12)}}, "month.md": {Said: noteDate{At: day(30), From: day(1), To: day(31)}},
+		"commit.md": {Said: noteDate{At: day(12), Commit: true}}}})
 	for name, tt := range map[string]struct {
 		rec  store.Record
 		want float64
@@ -41,6 +42,7 @@ func TestTimely(t *testing.T) {
 		"a month":              {record("month.md", 30), 1},
 		"date in a heading":    {record("log.md", 12, "Log", "2026-11-12 Standup"), 1},
 		"no date":              {record("log.md", 12), modified},
+		"last commit":          {record("commit.md", 12), modified},
 	} {
 		require.InDelta(t, tt.want, lastWeek.timely(tt.rec), 1e-9, name)
 	}
@@ -68,6 +70,24 @@ func TestFreshCheckout(t *testing.T) {
 	require.Zero(t, at(12, 0))
 	require.Equal(t, modified, at(20, 10), "half of the files")
 	require.Equal(t, modified, at(3, 0), "a young memory")
+}
+
+// Nor does one commit of all files.
+func TestFirstCommit(t *testing.T) {
+	isKnown := func(files int) bool {
+		m := &manifest{Documents: map[string]entry{}}
+		for n := range files {
+			m.Documents[string(rune('a'+n))+".md"] = entry{Kind: source.KindMarkdown, ModTime: wednesday, Said: noteDate{At: wednesday.AddDate(0, 0, -7), Commit: true}}
+		}
+		asked := timesAsked("what did we decide on 11 November", wednesday)
+		asked.readDocuments(m)
+		rec := store.Record{Kind: source.KindMarkdown, Path: "a.md", Time: wednesday.AddDate(0, 0, -7)}
+		d, _ := asked.said(rec)
+		require.Equal(t, d.isKnown(), asked.timely(rec) > 0)
+		return d.isKnown()
+	}
+	require.True(t, isKnown(3))
+	require.False(t, isKnown(12))
 }
 
 func TestWithin(t *testing.T) {

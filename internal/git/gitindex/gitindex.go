@@ -1,4 +1,4 @@
-// Package gitindex reports which files a git repository tracks. It reads the index: git would run
+// Package gitindex reports which files a git repository tracks, and as what. It reads the index: git would run
 // commands that a hostile repository configures.
 //
 // It reads versions 2 to 4 of "gitformat-index", with SHA-1 or SHA-256. It ignores the checksum,
@@ -46,6 +46,36 @@ func Holds(root, name string) (bool, error) {
 	return held, nil
 }
 
+// An Entry is what an index says of a tracked file as it was when git looked last.
+type Entry struct {
+	Seconds, Nanoseconds uint32 // of the time of change; no nanoseconds if git was built without
+	Size                 uint32 // the low bits
+	Hash                 string // of the content, in bytes
+}
+
+// Entries returns what the index of a git folder says of those files that are wanted, by their
+// names, which are relative to the working directory, with slashes. Files in conflict are left out.
+// No index has none.
+func Entries(dir string, wanted func(name string) bool) (map[string]Entry, error) {
+	data, _, err := safefile.ReadPath(filepath.Join(dir, "index"), maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, hash := range []int{20, 32} {
+		p := parser{rest: data, hash: hash, wanted: wanted, all: map[string]Entry{}}
+		if _, err = p.index(); err == nil {
+			return p.all, nil
+		}
+		if !errors.Is(err, errDamaged) {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
 func heldBy(path, name string) (bool, error) {
 	data, _, err := safefile.ReadPath(path, maxFile)
 	if err != nil {
@@ -72,7 +102,9 @@ type parser struct {
 	hash    int  // length in bytes
 	name    string
 	version uint32
-	current []byte // name of the last entry
+	current []byte                 // name of the last entry
+	wanted  func(name string) bool // whether an entry enters all; nil for none
+	all     map[string]Entry
 }
 
 // take returns n bytes, or zeros if there are fewer.
@@ -128,6 +160,7 @@ func same(a, b string) bool {
 // Flags of an entry.
 const (
 	extended   = 1 << 14
+	stageMask  = 3 << 12   // of conflicts
 	lengthMask = 1<<12 - 1 // also means longer
 )
 
@@ -154,6 +187,10 @@ func (p *parser) entry() (mode uint32, ok bool) {
 	p.current = append(p.current[:keep], text...)
 	if length := len(p.current); !ended || int(flags&lengthMask) != min(length, lengthMask) {
 		return 0, false
+	}
+	if p.wanted != nil && flags&stageMask == 0 && p.wanted(string(p.current)) {
+		number := func(at int) uint32 { return binary.BigEndian.Uint32(head[at:]) }
+		p.all[string(p.current)] = Entry{Seconds: number(8), Nanoseconds: number(12), Size: number(36), Hash: string(head[40 : 40+p.hash])}
 	}
 	if p.version == 4 {
 		return mode, true
