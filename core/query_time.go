@@ -102,7 +102,12 @@ func (g *gathered) isOfAnotherDay(c *candidate) bool {
 	if !d.Day || g.times.fit(c.record.Time) >= minFit || c.Holds&g.times.words == g.times.words {
 		return false
 	}
-	return !slices.ContainsFunc(g.times.spans, func(s when.Span) bool { return !strings.ContainsFunc(g.question.Text[s.Start:s.End], unicode.IsDigit) })
+	return !slices.ContainsFunc(g.times.spans, func(s when.Span) bool { return !g.names(s) })
+}
+
+// names reports whether the question names a span by its numbers.
+func (g *gathered) names(s when.Span) bool {
+	return strings.ContainsFunc(g.question.Text[s.Start:s.End], unicode.IsDigit)
 }
 
 // timely is how well a record fits, in [0, 1].
@@ -152,6 +157,9 @@ func (q *query) holdDates(g *gathered) {
 		d, _ := g.times.said(c.record)
 		isNear := c.Cosine != nil && q.index.relevance.Nearness(*c.Cosine) >= leastNearWithWord
 		isThen := g.times.fit(c.record.Time) == 1 || g.times.overlaps(d)
+		if d.Commit { // much is committed "today", and says nothing of it
+			isThen = slices.ContainsFunc(g.times.spans, func(s when.Span) bool { return g.names(s) && s.Contains(c.record.Time) })
+		}
 		if !d.isKnown() || !isThen || !isNear && c.Holds&^g.times.words == 0 {
 			continue
 		}
