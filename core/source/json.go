@@ -54,7 +54,7 @@ func readDocument(ctx context.Context, file *os.File) ([]byte, error) {
 			return nil, ctx.Err()
 		case errors.Is(err, io.EOF):
 			all := text.Bytes()
-			if charset.HasMark(all) { // else it is UTF-8, whatever one message is
+			if charset.IsUTF16(all) { // else it is UTF-8, whatever one message is
 				all, _ = charset.Decode(all)
 			}
 			return bytes.TrimPrefix(all, byteOrderMark), nil

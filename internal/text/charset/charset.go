@@ -18,19 +18,14 @@ const (
 	Unknown = "unknown"
 )
 
-// HasMark reports whether text begins with the byte order mark of UTF-16. It may hold NUL bytes.
-func HasMark(text []byte) bool {
-	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
-}
-
 // Decode returns a file's text as UTF-8 without byte order mark, and the name of its encoding, or
-// "" for UTF-8. Text of few bytes that are not UTF-8 stays as it is. Where more bytes are wrong
-// than there are characters of several bytes, it is Windows-1252, which includes the letters of ISO
-// 8859-1, if it reads like a language of these letters. Else the encoding is Unknown: of such a
-// text its ASCII is left, with U+FFFD for all between.
+// "" for UTF-8. NUL bytes stay (CutNULs). Text of few bytes that are not UTF-8 stays as it is. Where
+// more bytes are wrong than there are characters of several bytes, it is Windows-1252, which
+// includes the letters of ISO 8859-1, if it reads like a language of these letters. Else the
+// encoding is Unknown: of such a text its ASCII is left, with U+FFFD for all between.
 func Decode(text []byte) (decoded []byte, encoding string) {
-	if HasMark(text) {
-		if decoded, err := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(text); err == nil {
+	if order, is := orderOf(text); is {
+		if decoded, err := unicode.UTF16(order, unicode.UseBOM).NewDecoder().Bytes(text); err == nil {
 			return decoded, UTF16
 		}
 	}
@@ -108,4 +103,24 @@ func fitsUTF8(text []byte) bool {
 		text = text[size:]
 	}
 	return fits >= 0
+}
+
+// readsUTF8 reports whether few characters of a text are such as no text has, apart from NUL bytes.
+func readsUTF8(text []byte) bool {
+	strange, all := 0, 0
+	for _, r := range string(text) {
+		switch {
+		case r == 0:
+			continue
+		case r == utf8.RuneError || isControl(r):
+			strange++
+		}
+		all += utf8.RuneLen(r)
+	}
+	return 20*strange <= all
+}
+
+// isControl reports whether no text has a character. Logs of terminals have the escape character.
+func isControl(r rune) bool {
+	return r < ' ' && !(r >= '\b' && r <= '\r') && r != '\x1b' || r == 0x7f
 }

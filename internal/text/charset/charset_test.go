@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/memcore/memcore/internal/text/charset"
 )
@@ -25,6 +26,7 @@ func TestDecode(t *testing.T) {
 		{"UTF-16, little end first", "\xff\xfeG\x00r\x00\xf6\x00\n\x00:\xd8(\xdd", "Grö\n\U0001e928", charset.UTF16},
 		{"UTF-16, big end first", "\xfe\xff\x00G\x00r\x00\xf6\x5c\x3a", "Grö\u5c3a", charset.UTF16},
 		{"UTF-16 with half a character", "\xff\xfea\x00b", "a\ufffd", charset.UTF16},
+		{"UTF-8 with NUL bytes", "a port\x00 of\x00\x00 the ferry", "a port\x00 of\x00\x00 the ferry", ""},
 		{"Latin-1", "Gr\xf6\xdfe h\xe4ngt\r\nab", "Größe hängt\r\nab", charset.Windows1252},
 		{"Windows-1252", "\x93caf\xe9\x94 \x80 5", "“café” € 5", charset.Windows1252},
 		{"a byte that Windows-1252 lacks", "caf\xe9 \x81 na\xefve d\xe9j\xe0", "café \ufffd naïve déjà", charset.Windows1252},
@@ -71,5 +73,45 @@ func TestDecodeUnknown(t *testing.T) {
 				assert.Equal(t, "# x\n\n"+tt.want, string(got))
 			}
 		})
+	}
+}
+
+// UTF-16 without a mark is known in any script, and also if it is cut in a character; text in UTF-8
+// with NUL bytes, and binary files, are not.
+func TestUTF16WithoutMark(t *testing.T) {
+	for name, text := range map[string]string{
+		"English":   "# Ferry\n\nThe ferry leaves at nine.\n",
+		"German":    "Größe der Fähre: 40 m\r\n",
+		"Russian":   "# Паром\n\nПаром уходит в девять часов.\n",
+		"Greek":     "Το πλοίο φεύγει στις εννέα.",
+		"Hebrew":    "המעבורת יוצאת בתשע.\n",
+		"Arabic":    "تغادر العبارة في التاسعة.\n",
+		"Hindi":     "नौका नौ बजे निकलती है।\nऔर दस बजे लौटती है।",
+		"Thai":      "เรือข้ามฟากออกเวลา เก้าโมง\n",
+		"Japanese":  "# フェリー\n\nフェリーは九時に出発します。\n",
+		"Chinese":   "# 渡轮\n\n渡轮每天早上九点出发，晚上六点回来。\n",
+		"Korean":    "# 페리\n\n페리는 매일 아침 아홉 시에 출발합니다.\n",
+		"an emoji":  "The ferry 🚢 is late.\n",
+		"a table":   "| a | b |\n|---|---|\n| 1 | 2 |\n",
+		"two words": "渡轮 ferry: 每天早上九点出发 (9 o'clock), 晚上六点回来 🚢.\n",
+	} {
+		for order, e := range map[string]encoding.Encoding{
+			"little": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "big": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+		} {
+			t.Run(name+", "+order+" end first", func(t *testing.T) {
+				wide, err := e.NewEncoder().String(text)
+				require.NoError(t, err)
+				got, encoding := charset.Decode([]byte(wide))
+				assert.Equal(t, charset.UTF16, encoding)
+				assert.Equal(t, text, string(got))
+				got, encoding = charset.Decode([]byte(wide[:len(wide)-1]))
+				assert.Equal(t, charset.UTF16, encoding)
+				assert.True(t, strings.HasPrefix(string(got), text[:len(text)*2/3]))
+			})
+		}
+		for at := range text {
+			spoilt := text[:at] + strings.Repeat("\x00", 1+at%7) + text[at:]
+			assert.False(t, charset.IsUTF16([]byte(spoilt)), "%q", spoilt)
+		}
 	}
 }

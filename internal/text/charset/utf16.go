@@ -1,0 +1,95 @@
+package charset
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	encoding "golang.org/x/text/encoding/unicode"
+)
+
+// IsUTF16 reports whether text is UTF-16, by its byte order mark or, where that is safe, by what it
+// says.
+func IsUTF16(text []byte) bool {
+	_, is := orderOf(text)
+	return is
+}
+
+// orderOf returns the byte order of UTF-16.
+func orderOf(text []byte) (order encoding.Endianness, is bool) {
+	switch {
+	case bytes.HasPrefix(text, []byte("\xff\xfe")):
+		return encoding.LittleEndian, true
+	case bytes.HasPrefix(text, []byte("\xfe\xff")):
+		return encoding.BigEndian, true
+	case !bytes.ContainsFunc(text, isControl): // as the other half of an ASCII character is
+		return encoding.LittleEndian, false
+	}
+	little, big := asciiOfUTF16(text, encoding.LittleEndian), asciiOfUTF16(text, encoding.BigEndian)
+	if big > little {
+		return encoding.BigEndian, true
+	}
+	return encoding.LittleEndian, little > big
+}
+
+// Below so many characters only ASCII is told from chance.
+const minUTF16 = 16
+
+// asciiOfUTF16 returns how many ASCII characters, such as spaces, a text without a mark has if it
+// reads as UTF-16; else 0. It does if all characters are assigned, and half of them are ASCII, or it
+// is no UTF-8 and its letters are of one script beside ASCII. Each pair of letters in UTF-8 is a
+// Chinese character in UTF-16, so that these alone prove nothing.
+func asciiOfUTF16(text []byte, order encoding.Endianness) int {
+	units := make([]uint16, len(text)/2)
+	for i := range units {
+		low, high := text[2*i], text[2*i+1]
+		if order == encoding.BigEndian {
+			low, high = high, low
+		}
+		units[i] = uint16(low) | uint16(high)<<8
+	}
+	ascii, letters := 0, 0
+	scripts := map[*unicode.RangeTable]int{}
+	for _, r := range utf16.Decode(units) {
+		switch {
+		case r < utf8.RuneSelf && !isControl(r):
+			ascii++
+		case r == utf8.RuneError || !unicode.IsGraphic(r) && !unicode.Is(unicode.Cf, r):
+			return 0
+		case unicode.IsLetter(r):
+			letters++
+			scripts[scriptOf(r)]++
+		}
+	}
+	if len(units) >= 4 && 2*ascii >= len(units) {
+		return ascii
+	}
+	most := 0
+	for script, n := range scripts {
+		if script != nil {
+			most = max(most, n)
+		}
+	}
+	if len(units) < minUTF16 || readsUTF8(text) || 10*most < 9*letters {
+		return 0
+	}
+	return ascii
+}
+
+// scripts are those whose letters are told apart.
+var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Hangul, unicode.Arabic, unicode.Hebrew, unicode.Thai,
+	unicode.Devanagari, unicode.Bengali, unicode.Tamil, unicode.Telugu, unicode.Gujarati, unicode.Kannada, unicode.Malayalam, unicode.Gurmukhi, unicode.Georgian, unicode.Armenian}
+
+// scriptOf returns one script for Chinese and Japanese, and nil for rare ones.
+func scriptOf(r rune) *unicode.RangeTable {
+	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Lm) {
+		return unicode.Han
+	}
+	for _, script := range scripts {
+		if unicode.Is(script, r) {
+			return script
+		}
+	}
+	return nil
+}
