@@ -47,8 +47,8 @@ type IndexReport struct {
 
 	// Unreadable counts documents without read permission.
 	Unreadable int `json:"unreadable,omitempty"`
-	// Skipped are files; SkippedLines counts lines of logs, and parts of lines, by reason, and
-	// SkippedAt cites the first of them. Neither they nor Warnings end the run.
+	// Skipped are files; SkippedLines counts lines, and parts of lines, by reason, and SkippedAt
+	// cites the first of them. Neither they nor Warnings end the run.
 	Skipped      []source.Skip     `json:"skipped,omitempty"`
 	SkippedLines map[string]int    `json:"skippedLines,omitempty"`
 	SkippedAt    map[string]string `json:"skippedAt,omitempty"`

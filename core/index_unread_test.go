@@ -92,7 +92,7 @@ var partFaults = map[string]partFault{
 		lost: "notes/bad/otter.md", reason: "please report this: index out of range", stays: true,
 	},
 	"a file that is no text": {
-		spoil: func(_ *testing.T, mem *memory, _ *spoilt) { mem.write("bad/otter.md", otter+"\x00\x01\x02") },
+		spoil: func(_ *testing.T, mem *memory, _ *spoilt) { mem.write("bad/otter.md", otter+"\x00\x01\x02\x03\x04") },
 		mend:  func(_ *testing.T, mem *memory) { mem.write("bad/otter.md", otter+"\n") },
 		lost:  "notes/bad/otter.md", reason: "not text", stays: true,
 	},

@@ -267,7 +267,7 @@ func printReport(a *cli, r core.IndexReport) {
 				at = " (the first: " + first + ")"
 			}
 		}
-		a.note("skipped in %s of logs: %s%s", plain.Count(r.SkippedLines[reason], "line"), reason, at)
+		a.note("skipped in %s: %s%s", plain.Count(r.SkippedLines[reason], "line"), reason, at)
 	}
 	for _, u := range r.Unknown {
 		a.note("passed over, since memcore does not know them, and said once: %s", u)

@@ -408,7 +408,7 @@ func TestBadFiles(t *testing.T) {
 	require.NoError(t, os.Remove(w.path("BEANS.md")))
 	for content, want := range map[string]string{
 		strings.Repeat("x", maxFile+1): "it is larger than 1 MB",
-		"a\x00b":                       "it is not text",
+		"\x00\x00":                     "it is not text",
 	} {
 		w.write("BEANS.md", content)
 		require.Contains(t, reasons(w.load())["BEANS.md"], want)
@@ -417,6 +417,10 @@ func TestBadFiles(t *testing.T) {
 	require.Equal(t, "it is empty", reasons(w.load())["BEANS.md"])
 	w.write("BEANS.md", "bad \xff bytes, größer\r\nmore\r\n")
 	require.Equal(t, "mine\n==\nbad \ufffd bytes, größer\nmore", text(w.load()))
+	w.write("BEANS.md", "a\nb\x00\x00c\n")
+	m = w.load()
+	require.Equal(t, "mine\n==\na\nb […] c", text(m))
+	require.Contains(t, warnings(m), "BEANS.md:2: has NUL bytes, left out")
 	for content, encoding := range map[string]string{"gr\xf6\xdfer\r\n": "Windows-1252", "\xfe\xff\x00g\x00r\x00\xf6\x00\xdf\x00e\x00r": "UTF-16"} {
 		w.write("BEANS.md", content)
 		m := w.load()

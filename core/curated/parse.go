@@ -1,7 +1,6 @@
 package curated
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -169,7 +168,8 @@ func (r *reader) fetch(root, real string, limit int, known *parsed) (*parsed, er
 		return nil, reasonOf(err)
 	}
 	data, encoding := charset.Decode(data)
-	if bytes.IndexByte(data, 0) >= 0 {
+	data, nul, err := charset.CutNULs(data)
+	if err != nil {
 		return nil, errors.New("it is not text")
 	}
 	sum := sha256.Sum256(data)
@@ -180,6 +180,9 @@ func (r *reader) fetch(root, real string, limit int, known *parsed) (*parsed, er
 		return r.o.Cache.store(&again), nil
 	}
 	c := parse(real, data)
+	if nul > 0 {
+		c.problem(nul, "has NUL bytes, left out")
+	}
 	switch encoding {
 	case "":
 	case charset.Unknown:

@@ -15,6 +15,7 @@ import (
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/safefile/secretfile"
+	"github.com/memcore/memcore/internal/text/charset"
 )
 
 // Larger files are skipped. Logs of lines are of any size.
@@ -187,14 +188,18 @@ func (f *Folder) read(ctx context.Context, doc Document, from Position) (Content
 	if doc.Kind == KindConversation {
 		return readConversation(ctx, file, info.Size(), doc, from, maxHeld)
 	}
-	text, encoding, err := readText(ctx, file, info.Size(), f.maxMarkdown)
-	if errors.Is(err, errBinary) { // the next List skips it
+	text, err := readText(ctx, file, info.Size(), f.maxMarkdown)
+	if errors.Is(err, charset.ErrBinary) { // the next List skips it
 		f.remember(doc.File, fileFacts{info: info, reason: err.Error()})
 	}
 	if err != nil {
 		return Content{}, err
 	}
-	return Content{Markdown: text, Encoding: encoding, From: 1}, nil
+	content := Content{Markdown: text.all, Encoding: text.encoding, From: 1}
+	if text.nul > 0 {
+		content.Skipped, content.SkippedAt = map[string]int{hasNUL: 1}, map[string]int{hasNUL: text.nul}
+	}
+	return content, nil
 }
 
 func (f *Folder) remember(path string, facts fileFacts) {

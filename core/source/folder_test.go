@@ -292,11 +292,14 @@ func TestUnreadableFolderIsPassedOver(t *testing.T) {
 }
 
 func TestReadMarkdown(t *testing.T) {
-	dir := tree(t, map[string]string{"a.md": "# Größe\r\n\xff\n", "bom.md": "\xef\xbb\xbf# B\n", "empty.md": "", "bin.md": "# C\n\x00",
-		"latin.md": "# Gr\xf6\xdfe\r\n", "wide.md": "\xff\xfe#\x00 \x00\xf6\x00\n\x00", "wide_bin.md": "\xff\xfe#\x00\x00\x00"})
+	dir := tree(t, map[string]string{"a.md": "# Größe\r\n\xff\n", "bom.md": "\xef\xbb\xbf# B\n", "empty.md": "", "bin.md": "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+		"nul.md": "# D\na \x00\x00b\n\x00\nIt lost blocks of its text.\x00\x00", "zero.md": "\x00\n\x00", "wide_unmarked.md": "#\x00 \x00\xf6\x00\n\x00",
+		"latin.md": "# Gr\xf6\xdfe\r\n", "wide.md": "\xff\xfe#\x00 \x00\xf6\x00\n\x00", "wide_nul.md": "\xff\xfe#\x00\x00\x00"})
 	f := NewFolder(FolderOptions{Path: dir, Workspace: dir})
-	want := map[string]string{"a.md": "# Größe\r\n\xff\n", "bom.md": "# B\n", "empty.md": "", "latin.md": "# Größe\r\n", "wide.md": "# ö\n"}
-	encodings := map[string]string{"latin.md": "Windows-1252", "wide.md": "UTF-16"}
+	want := map[string]string{"a.md": "# Größe\r\n\xff\n", "bom.md": "# B\n", "empty.md": "", "latin.md": "# Größe\r\n", "wide.md": "# ö\n",
+		"nul.md": "# D\na  […] b\n\nIt lost blocks of its text.", "wide_unmarked.md": "# ö\n", "wide_nul.md": "#"}
+	encodings := map[string]string{"latin.md": "Windows-1252", "wide.md": "UTF-16", "wide_unmarked.md": "UTF-16", "wide_nul.md": "UTF-16"}
+	nuls := map[string]int{"nul.md": 2, "wide_nul.md": 1}
 	for _, doc := range list(t, f).Documents {
 		content, err := f.Read(t.Context(), doc, Position{})
 		text, readable := want[doc.Path]
@@ -306,15 +309,18 @@ func TestReadMarkdown(t *testing.T) {
 		if content.Encoding != encodings[doc.Path] {
 			t.Errorf("Read(%s).Encoding = %q, want %q", doc.Path, content.Encoding, encodings[doc.Path])
 		}
+		if content.SkippedAt[hasNUL] != nuls[doc.Path] || content.Skipped[hasNUL] != len(content.Skipped) {
+			t.Errorf("Read(%s) skipped %v at %v, want NUL bytes in line %d", doc.Path, content.Skipped, content.SkippedAt, nuls[doc.Path])
+		}
 		if err == nil && content.From != 1 {
 			t.Errorf("Read(%s).From = %d, want 1", doc.Path, content.From)
 		}
 	}
 	found := list(t, f)
-	sameStrings(t, "documents after reading", pathsOf(found), []string{"a.md", "bom.md", "empty.md", "latin.md", "wide.md"})
-	sameStrings(t, "skipped after reading", skips(found), []string{"bin.md: not text: it contains NUL bytes", "wide_bin.md: not text: it contains NUL bytes"})
+	sameStrings(t, "documents after reading", pathsOf(found), []string{"a.md", "bom.md", "empty.md", "latin.md", "nul.md", "wide.md", "wide_nul.md", "wide_unmarked.md"})
+	sameStrings(t, "skipped after reading", skips(found), []string{"bin.md: not text: it contains NUL bytes", "zero.md: not text: it contains NUL bytes"})
 	write(t, filepath.Join(dir, "bin.md"), "# text now\n")
-	sameStrings(t, "documents after a change", pathsOf(list(t, f)), []string{"a.md", "bin.md", "bom.md", "empty.md", "latin.md", "wide.md"})
+	sameStrings(t, "documents after a change", pathsOf(list(t, f)), []string{"a.md", "bin.md", "bom.md", "empty.md", "latin.md", "nul.md", "wide.md", "wide_nul.md", "wide_unmarked.md"})
 }
 
 func TestReadRefuses(t *testing.T) {

@@ -182,7 +182,7 @@ func readCopilotChat(ctx context.Context, c *conversation, file *os.File, size i
 	var text []byte
 	var err error
 	if isJSON(path) {
-		text, _, err = readText(ctx, file, size, maxJSONLog)
+		text, err = c.readText(ctx, file, size)
 	} else {
 		text, err = c.replayChat(ctx, file)
 	}

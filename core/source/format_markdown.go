@@ -90,8 +90,17 @@ func (t *markdownTurn) flush(c *conversation) {
 	*t = markdownTurn{}
 }
 
+// readText reads a log of which no part stands alone, and names its NUL bytes.
+func (c *conversation) readText(ctx context.Context, file *os.File, size int64) ([]byte, error) {
+	text, err := readText(ctx, file, size, maxJSONLog)
+	if text.nul > 0 && err == nil {
+		c.skip(text.nul, hasNUL)
+	}
+	return text.all, err
+}
+
 func readSpecstory(ctx context.Context, c *conversation, file *os.File, size int64, _ string) error {
-	text, _, err := readText(ctx, file, size, maxJSONLog)
+	text, err := c.readText(ctx, file, size)
 	if err != nil {
 		return err
 	}
@@ -173,7 +182,7 @@ func (f *fence) holds(line string) bool {
 }
 
 func readAider(ctx context.Context, c *conversation, file *os.File, size int64, _ string) error {
-	text, _, err := readText(ctx, file, size, maxJSONLog)
+	text, err := c.readText(ctx, file, size)
 	if err != nil {
 		return err
 	}

@@ -31,9 +31,9 @@ func readJSONLog(ctx context.Context, file *os.File, path string, f format, sess
 		c.session, c.time = cmp.Or(c.beside.session, session), c.beside.time
 	}
 	d := jsonLog{ctx: ctx, text: text, line: 1, flat: !bytes.ContainsRune(bytes.TrimSpace(text), '\n')}
-	if nul := bytes.IndexByte(text, 0); nul >= 0 { // a file system leaves them after a crash
+	if nul := bytes.IndexByte(text, 0); nul >= 0 {
 		c.skip(1+bytes.Count(text[:nul], []byte{'\n'}), hasNUL)
-		d.text = bytes.ReplaceAll(text, []byte{0}, []byte{' '})
+		d.text = charset.DropNULs(text)
 	}
 	d.read(c, f)
 	if ctx.Err() != nil {

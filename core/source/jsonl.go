@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/memcore/memcore/internal/text/charset"
 )
 
 const (
@@ -143,8 +145,8 @@ func (c *conversation) readLines(ctx context.Context, log logFile, f format) err
 
 // takeLine parses the records of a line, mostly one.
 func (c *conversation) takeLine(f format, line []byte, number int, lines lineReader) {
-	if bytes.IndexByte(line, 0) >= 0 || lines.nul { // a file system leaves them after a crash
-		line = bytes.ReplaceAll(line, []byte{0}, nil)
+	if lines.nul || bytes.IndexByte(line, 0) >= 0 {
+		line = charset.DropNULs(line)
 		if c.skip(number, hasNUL); len(line) == 0 {
 			return
 		}
@@ -263,7 +265,7 @@ func (l *lineReader) next() ([]byte, error) {
 	if err == nil {
 		return line, nil
 	}
-	if whole := bytes.TrimSpace(line); errors.Is(err, io.EOF) && len(whole) > 0 && whole[0] == '{' && json.Valid(whole) {
+	if whole := bytes.Trim(line, "\x00 \t\r\n"); errors.Is(err, io.EOF) && len(whole) > 0 && whole[0] == '{' && json.Valid(whole) {
 		return line, nil
 	}
 	return nil, err
@@ -272,15 +274,15 @@ func (l *lineReader) next() ([]byte, error) {
 // rest reads the rest of a line that began with part.
 func (l *lineReader) rest(part []byte) ([]byte, error) {
 	l.long.reset()
-	l.long.add(part)
+	l.add(part)
 	for {
 		part, err := l.from.ReadSlice('\n')
 		l.offset += int64(len(part))
-		l.long.add(part)
+		l.add(part)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		l.cut, l.nul = l.long.lost, l.long.nul
+		l.cut = l.long.lost
 		if l.long.full && err == nil {
 			err = errLongLine
 		}
@@ -289,6 +291,13 @@ func (l *lineReader) rest(part []byte) ([]byte, error) {
 		}
 		return l.long.text, err
 	}
+}
+
+// add adds a part of a long line, without its NUL bytes: they can be many.
+func (l *lineReader) add(part []byte) {
+	rest := charset.DropNULs(part)
+	l.nul = l.nul || len(rest) < len(part)
+	l.long.add(rest)
 }
 
 // A logFile is a log of lines. One that is packed (.jsonl.zst) is read from its beginning each

@@ -13,8 +13,6 @@ import (
 	"github.com/memcore/memcore/internal/text/charset"
 )
 
-var errBinary = errors.New("not text: it contains NUL bytes")
-
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // isMarkdown includes MDX, prose with tags, and MDC, rules of Cursor.
@@ -26,31 +24,32 @@ func isMarkdown(name string) bool {
 	return false
 }
 
-// readText returns UTF-8, and the name of the encoding if that was not.
-func readText(ctx context.Context, file *os.File, size, limit int64) (text []byte, encoding string, err error) {
+// A text is UTF-8 without NUL bytes.
+type text struct {
+	all      []byte
+	encoding string // of the file, if it is not UTF-8
+	nul      int    // the line where NUL bytes were left out, or 0
+}
+
+func readText(ctx context.Context, file *os.File, size, limit int64) (text, error) {
 	if size > limit {
-		return nil, "", errors.New(tooLarge(size, limit))
+		return text{}, errors.New(tooLarge(size, limit))
 	}
 	var all bytes.Buffer
 	all.Grow(int(size) + bytes.MinRead)
 	for {
-		n, err := io.CopyN(&all, file, 1<<20)
-		read := all.Bytes()[all.Len()-int(n):]
+		_, err := io.CopyN(&all, file, 1<<20)
 		switch {
-		case bytes.IndexByte(read, 0) >= 0 && !charset.HasMark(all.Bytes()):
-			return nil, "", errBinary
 		case int64(all.Len()) > limit:
-			return nil, "", errors.New(tooLarge(int64(all.Len()), limit))
+			return text{}, errors.New(tooLarge(int64(all.Len()), limit))
 		case ctx.Err() != nil:
-			return nil, "", ctx.Err()
+			return text{}, ctx.Err()
 		case errors.Is(err, io.EOF):
-			text, encoding := charset.Decode(all.Bytes())
-			if bytes.IndexByte(text, 0) >= 0 {
-				return nil, "", errBinary
-			}
-			return text, encoding, nil
+			decoded, encoding := charset.Decode(all.Bytes())
+			rest, nul, err := charset.CutNULs(decoded)
+			return text{rest, encoding, nul}, err
 		case err != nil:
-			return nil, "", err
+			return text{}, err
 		}
 	}
 }

@@ -16,12 +16,10 @@ const (
 )
 
 // A shortener collects a line of JSON in pieces, without the middle of long strings, such as
-// images, and without NUL bytes. So a line takes little memory, however long it is, and its text
-// stays.
+// images. So a line takes little memory, however long it is, and its text stays.
 type shortener struct {
 	text []byte
 	lost bool // a string that lost its middle was text, not data
-	nul  bool // there were NUL bytes
 	full bool // even so, the line is longer than maxLogLine
 
 	inString, escaped bool
@@ -36,10 +34,7 @@ func (s *shortener) add(piece []byte) {
 	for len(piece) > 0 && !s.full {
 		n := s.plain(piece)
 		s.text = append(s.text, piece[:n]...)
-		if piece = piece[n:]; len(piece) > 0 && piece[0] == 0 {
-			s.nul = true
-			piece = bytes.TrimLeft(piece, "\x00")
-		} else if len(piece) > 0 {
+		if piece = piece[n:]; len(piece) > 0 {
 			s.step(piece[0])
 			piece = piece[1:]
 		}
@@ -56,9 +51,9 @@ func (s *shortener) plain(piece []byte) int {
 		return 0
 	}
 	piece = piece[:min(len(piece), maxString)]
-	special := "\"\x00"
+	special := "\""
 	if s.inString {
-		special = "\"\\\x00"
+		special = "\"\\"
 	}
 	if n := bytes.IndexAny(piece, special); n >= 0 {
 		return n

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/charset"
 )
 
 // Bounds of what is read of a log to find its format and its working directory. A record is read to
@@ -85,7 +86,7 @@ type withoutNULs struct{ io.Reader }
 func (r withoutNULs) Read(p []byte) (n int, err error) {
 	for n == 0 && err == nil && len(p) > 0 {
 		n, err = r.Reader.Read(p)
-		n = len(slices.DeleteFunc(p[:n], func(b byte) bool { return b == 0 }))
+		n = len(charset.DropNULs(p[:n]))
 	}
 	return n, err
 }

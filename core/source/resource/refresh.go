@@ -20,6 +20,7 @@ import (
 
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/text/charset"
 	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/internal/web/reply"
 )
@@ -287,6 +288,13 @@ func (f *fetch) one(ctx context.Context, session *session, r *mcp.Resource) (k s
 	if reason != "" {
 		return storedResource{}, reason, nil
 	}
+	whole, nul, err := charset.CutNULs([]byte(text))
+	if err != nil {
+		return storedResource{}, notText, nil
+	}
+	if text = string(whole); nul > 0 {
+		f.leaveOut(fmt.Sprintf("%s, line %d", r.URI, nul), "NUL bytes, left out of the text", 1)
+	}
 	clean, findings := text, []secret.Finding(nil)
 	if !f.keepSecrets {
 		clean, findings = secret.Redact(text)
@@ -326,6 +334,8 @@ func (f *fetch) store(k storedResource, text []byte) error {
 	return jsonfile.Write(filepath.Join(f.folder, k.Hash), text)
 }
 
+const notText = "not text"
+
 // textOf returns the text, or the reason for none.
 func textOf(answer *mcp.ReadResourceResult) (text, reason string) {
 	var parts []string
@@ -335,8 +345,8 @@ func textOf(answer *mcp.ReadResourceResult) (text, reason string) {
 		}
 		kind, _, _ := strings.Cut(c.MIMEType, ";")
 		switch kind = strings.ToLower(strings.TrimSpace(kind)); {
-		case len(c.Blob) > 0, strings.ContainsRune(c.Text, 0):
-			return "", "not text"
+		case len(c.Blob) > 0:
+			return "", notText
 		case kind != "" && kind != "application/json" && (!strings.HasPrefix(kind, "text/") || kind == "text/html" || kind == "text/css"):
 			return "", fmt.Sprintf("%.60q is not read, only plain text, Markdown and JSON", kind)
 		}

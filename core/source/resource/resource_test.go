@@ -180,6 +180,14 @@ func TestResourcesAreDocuments(t *testing.T) {
 	}
 }
 
+// A block of NUL bytes costs only itself.
+func TestRefreshLeavesOutNULs(t *testing.T) {
+	s := newTestServer(t, map[string]string{"a.md": "# Ferry\n\x00\x00\x00\nIt leaves at nine.", "b.md": "\x00\x00\n", "c.md": "c"})
+	require.Equal(t, "MCP server files: 1 of its resources: NUL bytes, left out of the text (doc://a.md, line 2)\n"+
+		"MCP server files: 1 of its resources: not text (doc://b.md)", s.refresh())
+	require.Equal(t, map[string]string{"mcp:files/doc://a.md": "# Ferry\n\nIt leaves at nine.", "mcp:files/doc://c.md": "c"}, s.texts())
+}
+
 // Unchanged resources look the same, so that they are not indexed again. Changed ones do not, and
 // removed ones disappear.
 func TestRefreshTellsWhatHasChanged(t *testing.T) {

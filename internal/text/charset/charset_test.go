@@ -115,3 +115,34 @@ func TestUTF16WithoutMark(t *testing.T) {
 		}
 	}
 }
+
+func TestCutNULs(t *testing.T) {
+	for _, tt := range []struct {
+		name, text, want string
+		line             int
+	}{
+		{"none", "a\n", "a\n", 0},
+		{"at the end", "a\nb\x00\x00", "a\nb", 2},
+		{"at the beginning", "\x00\x00a", "a", 1},
+		{"in a line", "the port\x00\x00the door", "the port […] the door", 1},
+		{"for lines", "a\n\x00\x00\nb", "a\n\nb", 2},
+		{"several blocks", "the port\x00\x00is closed\n\x00and\x00\r\nso is the door", "the port […] is closed\nand\r\nso is the door", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, line, err := charset.CutNULs([]byte(tt.text))
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, string(got))
+			assert.Equal(t, tt.line, line)
+		})
+	}
+	for name, text := range map[string]string{
+		"nothing else":       strings.Repeat("\x00", 64) + "\n",
+		"all over":           "a\x00b\x00c\x00d",
+		"control characters": "the port\x00\x01\x02\x03\x04",
+		"an image":           "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS\xde",
+	} {
+		decoded, _ := charset.Decode([]byte(text))
+		_, _, err := charset.CutNULs(decoded)
+		require.ErrorIs(t, err, charset.ErrBinary, name)
+	}
+}
