@@ -2,6 +2,7 @@ package source
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // ChatGPT and Claude.ai send their users an archive of all conversations: conversations.json, or
@@ -46,8 +48,9 @@ type chatGPT struct {
 }
 
 type chatGPTNode struct {
-	Parent  string `json:"parent"`
-	Message *struct {
+	Parent   string   `json:"parent"`
+	Children []string `json:"children"`
+	Message  *struct {
 		Author struct {
 			Role string `json:"role"`
 		} `json:"author"`
@@ -65,11 +68,12 @@ type chatGPTNode struct {
 
 func parseChatGPT(c *conversation, r record) string {
 	var in chatGPT
-	if json.Unmarshal(r.json, &in) != nil {
-		return unreadable(r.json)
+	reason := readable(r.json, &in)
+	if reason == notJSON || in.Mapping == nil {
+		return cmp.Or(reason, noContent)
 	}
 	var branch []chatGPTNode
-	for id := in.Current; id != "" && len(branch) <= len(in.Mapping); id = in.Mapping[id].Parent {
+	for id := in.Current; id != "" && len(branch) <= len(in.Mapping); id = in.parentOf(id) {
 		branch = append(branch, in.Mapping[id])
 	}
 	if len(branch) == 0 && len(in.Mapping) > 0 {
@@ -84,12 +88,39 @@ func parseChatGPT(c *conversation, r record) string {
 		if m == nil || m.Metadata.Hidden || m.Recipient != "" && m.Recipient != "all" {
 			continue
 		}
-		if m.Content.Type != "text" && m.Content.Type != "multimodal_text" {
-			continue
-		}
-		if role := m.Author.Role; role == "user" || role == "assistant" {
+		switch role := m.Author.Role; {
+		case role == "system" || role == "tool":
+		case role != "user" && role != "assistant":
+			c.skip(len(c.turns)+1, fmt.Sprintf("unknown role %q", role))
+		case m.Content.Type == "":
+			c.skip(len(c.turns)+1, noContent)
+		case m.Content.Type != "text" && m.Content.Type != "multimodal_text":
+		case m.Content.Parts == nil:
+			c.skip(len(c.turns)+1, noContent)
+		default:
 			c.addNext(message{role: role, time: parseTime(m.Created), text: chatGPTText(m.Content.Parts)})
 		}
+	}
+	return reason
+}
+
+// parentOf returns the node before another. If that is broken, the one whose child it is.
+func (in chatGPT) parentOf(id string) string {
+	if parent := in.Mapping[id].Parent; parent != "" {
+		return parent
+	}
+	for parent, node := range in.Mapping {
+		if slices.Contains(node.Children, id) {
+			return parent
+		}
+	}
+	return ""
+}
+
+// readable reads what it can of a value, and says why it cannot read all.
+func readable(raw []byte, value any) string {
+	if json.Unmarshal(raw, value) != nil { // of fields of wrong types, the others are read
+		return unreadable(raw)
 	}
 	return ""
 }
@@ -125,8 +156,9 @@ func parseClaudeAI(c *conversation, r record) string {
 			Created json.RawMessage `json:"created_at"`
 		} `json:"chat_messages"`
 	}
-	if json.Unmarshal(r.json, &in) != nil {
-		return unreadable(r.json)
+	reason := readable(r.json, &in)
+	if reason == notJSON || in.Messages == nil {
+		return cmp.Or(reason, noContent)
 	}
 	c.session, c.time = in.ID, parseTime(in.Created)
 	for _, m := range in.Messages {
@@ -142,9 +174,12 @@ func parseClaudeAI(c *conversation, r record) string {
 			c.skip(len(c.turns)+1, c.passOver(len(c.turns)+1, "sender", m.Sender))
 			continue
 		}
+		if out.text == "" && !isContent(m.Content) {
+			c.skip(len(c.turns)+1, noContent)
+		}
 		c.addNext(out)
 	}
-	return ""
+	return reason
 }
 
 // addNext adds a message of a log whose messages do not begin on lines of their own. Its line is
@@ -188,11 +223,22 @@ func archiveHead(file io.ReaderAt, size int64) ([]byte, error) {
 	return head[:n], err
 }
 
+// An export is how the conversations of one are read.
+type export struct {
+	marks []string // keys that each has, as they are written
+	parse func(*conversation, record) string
+}
+
+var (
+	chatGPTExport  = export{[]string{`"mapping"`, `"create_time"`}, parseChatGPT}
+	claudeAIExport = export{[]string{`"chat_messages"`, `"uuid"`}, parseClaudeAI}
+)
+
 // readExport reads conversations one after the other, so that the largest bounds memory.
-func readExport(parse func(*conversation, record) string) func(context.Context, *conversation, *os.File, int64, string) error {
+func readExport(e export) func(context.Context, *conversation, *os.File, int64, string) error {
 	return func(ctx context.Context, c *conversation, file *os.File, size int64, path string) error {
 		if !isArchive(path) {
-			return c.readElements(ctx, file, parse)
+			return c.readElements(ctx, file, "", e)
 		}
 		files, err := exportsIn(file, size)
 		if err != nil {
@@ -205,7 +251,7 @@ func readExport(parse func(*conversation, record) string) func(context.Context, 
 				return fmt.Errorf("open %s in the archive: %w", one.Name, err)
 			}
 			limited := &io.LimitedReader{R: reader, N: left}
-			err = c.readElements(ctx, limited, parse)
+			err = c.readElements(ctx, limited, " of "+one.Name, e)
 			reader.Close()
 			if err != nil {
 				return err
@@ -219,22 +265,38 @@ func readExport(parse func(*conversation, record) string) func(context.Context, 
 	}
 }
 
-// readElements parses the elements of an array. The error is ctx's.
-func (c *conversation) readElements(ctx context.Context, from io.Reader, parse func(*conversation, record) string) error {
-	decoder := json.NewDecoder(from)
-	if token, err := decoder.Token(); err != nil || token != json.Delim('[') {
-		c.skip(len(c.turns)+1, cutOff)
-		return ctx.Err()
-	}
-	for i := 0; decoder.More() && ctx.Err() == nil; i++ {
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			c.skip(len(c.turns)+1, cutOff)
-			return ctx.Err()
+// maxNamedElements bounds how many lost conversations of a file have their number said.
+const maxNamedElements = 20
+
+// readElements parses the elements of an array; name is that of its file in an archive.
+func (c *conversation) readElements(ctx context.Context, from io.Reader, name string, e export) error {
+	lost := 0
+	lose := func(number int, at int64, why string) {
+		reason := "further conversations that cannot be read"
+		if lost++; lost <= maxNamedElements {
+			reason = fmt.Sprintf("conversation %d%s, at byte %d, is %s", number, name, at, cmp.Or(why, "broken"))
 		}
-		if reason := parse(c, record{index: i, json: value}); reason != "" {
+		c.skip(len(c.turns)+1, reason)
+	}
+	in := elementReader{in: from, marks: e.marks, lose: lose}
+	in.take = func(number int, at int64, value []byte) {
+		if !utf8.Valid(value) {
+			c.skip(len(c.turns)+1, notUTF8)
+		}
+		switch reason := e.parse(c, record{index: number - 1, json: value}); reason {
+		case "":
+		case notJSON:
+			lose(number, at, "")
+		default:
 			c.skip(len(c.turns)+1, reason)
 		}
 	}
-	return ctx.Err()
+	err := in.read(ctx)
+	if in.nul {
+		c.skip(1, hasNUL)
+	}
+	if err == nil && !in.closed && !in.lost {
+		c.skip(len(c.turns)+1, cutOff)
+	}
+	return err
 }

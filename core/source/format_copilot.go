@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -165,17 +166,22 @@ func sniffCopilotChat(f fields) bool {
 const maxChatList = 1 << 20
 
 type copilotChat struct {
-	Session  string          `json:"sessionId"`
-	Created  json.RawMessage `json:"creationDate"`
-	Requests []struct {
-		Time    json.RawMessage `json:"timestamp"`
-		System  bool            `json:"isSystemInitiated"`
-		Message struct {
-			Text string `json:"text"`
-		} `json:"message"`
-		Response []copilotPart `json:"response"`
-	} `json:"requests"`
+	Session  string           `json:"sessionId"`
+	Created  json.RawMessage  `json:"creationDate"`
+	Requests []copilotRequest `json:"requests"`
 }
+
+type copilotRequest struct {
+	Time    json.RawMessage `json:"timestamp"`
+	System  bool            `json:"isSystemInitiated"`
+	Message struct {
+		Text string `json:"text"`
+	} `json:"message"`
+	Response []copilotPart `json:"response"`
+}
+
+// copilotMarks are keys of each request, as they are written.
+var copilotMarks = []string{`"requestId"`, `"message"`}
 
 // readCopilotChat reads a document, or the changes that make one. Messages have numbers as lines.
 func readCopilotChat(ctx context.Context, c *conversation, file *os.File, size int64, path string) error {
@@ -190,9 +196,12 @@ func readCopilotChat(ctx context.Context, c *conversation, file *os.File, size i
 		return err
 	}
 	var in copilotChat
-	if json.Unmarshal(text, &in) != nil {
-		c.skip(len(c.turns)+1, cutOff)
-		return nil
+	if reason := readable(text, &in); reason == notJSON {
+		if in.Requests, err = c.wholeRequests(ctx, text); err != nil {
+			return err
+		}
+	} else if reason != "" {
+		c.skip(len(c.turns)+1, reason)
 	}
 	if in.Session != "" {
 		c.session = in.Session
@@ -212,6 +221,26 @@ func readCopilotChat(ctx context.Context, c *conversation, file *os.File, size i
 		c.addNext(answer)
 	}
 	return nil
+}
+
+// wholeRequests returns the requests of a document that is broken.
+func (c *conversation) wholeRequests(ctx context.Context, text []byte) (all []copilotRequest, err error) {
+	e := elementReader{in: bytes.NewReader(text), marks: copilotMarks, below: true}
+	e.take = func(_ int, _ int64, value []byte) {
+		var one copilotRequest
+		if reason := readable(value, &one); reason != "" {
+			c.skip(1+2*len(all), reason)
+		}
+		all = append(all, one)
+	}
+	e.lose = func(number int, at int64, _ string) {
+		c.skip(1+2*len(all), fmt.Sprintf("request %d, at byte %d, is broken", number, at))
+	}
+	err = e.read(ctx)
+	if len(c.skipped) == 0 { // no request is broken
+		c.skip(1+2*len(all), cutOff)
+	}
+	return all, err
 }
 
 // A copilotChange is a line of the log: the whole document (kind 0), a value (1), elements that are

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,4 +40,29 @@ func TestKnownCopilot(t *testing.T) {
 		"~/.copilot/session-state/s1/events.jsonl", "~/.copilot/session-state/s3/events.jsonl",
 		NewFolder(FolderOptions{Path: storage, Home: home}).Name() + "/a1/chatSessions/c.json",
 	}, got)
+}
+
+// A request of a document that is broken costs only itself, wherever it is cut off.
+func TestSpoiltCopilotChat(t *testing.T) {
+	request := func(n int) string {
+		return fmt.Sprintf(`{"requestId":"r%d","message":{"text":"question %d"},"response":[{"value":"answer %d"}],"timestamp":1787220000000}`, n, n, n)
+	}
+	read := func(second string) (said []string, skipped map[string]int) {
+		text := `{"version":3,"sessionId":"s","requests":[` + request(1) + "," + second + "," + request(3) + `],"creationDate":1}`
+		return readSpoilt(t, t.TempDir(), "s.json", text)
+	}
+	whole, skipped := read(request(2))
+	require.Len(t, whole, 6)
+	require.Empty(t, skipped)
+	for at := 1; at < len(request(2)); at++ {
+		said, skipped := read(request(2)[:at])
+		require.Empty(t, missing([]string{"question 1", "answer 1", "question 3", "answer 3"}, said), request(2)[:at])
+		require.Empty(t, missing(said, whole), request(2)[:at])
+		require.Equal(t, 1, sum(skipped), "%s: %v", request(2)[:at], skipped)
+	}
+	_, skipped = read(request(2)[:60])
+	require.Equal(t, map[string]int{fmt.Sprintf("request 2, at byte %d, is broken", 42+len(request(1))): 1}, skipped)
+	said, skipped := read(`{"requestId":"r2","message":7,"response":[{"value":"answer 2"}]}`)
+	require.Equal(t, missing(whole, said), []string{"question 2"})
+	require.Len(t, skipped, 1)
 }

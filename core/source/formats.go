@@ -20,7 +20,8 @@ import (
 type format struct {
 	name string // Document.Format of its logs
 	// owns, if set, reports whether a file's name is this format's: a file with such a name is of
-	// this format or of none. Under another name its beginning must have one of the marks.
+	// this format or of none. Under another name its beginning must have one of the marks, as must
+	// that of an export whose first conversation is broken.
 	owns  func(path string) bool
 	marks []string
 	// sniff reports whether a record is of this format. Markdown has only owns and marks.
@@ -59,8 +60,8 @@ var formats = []format{
 	{name: "copilot-chat", sniff: sniffCopilotChat, read: readCopilotChat, folders: copilotChatFolders, agent: true, homeless: true},
 	{name: "specstory", owns: ownsSpecstory, marks: specstoryMarks, copyOf: copiedBySpecstory, read: readSpecstory, folders: specstoryFolders},
 	{name: "aider", owns: ownsAider, marks: aiderMarks, read: readAider, folders: aiderFolders},
-	{name: "chatgpt", sniff: sniffChatGPT, read: readExport(parseChatGPT), export: true},
-	{name: "claude-ai", sniff: sniffClaudeAI, read: readExport(parseClaudeAI), export: true},
+	{name: "chatgpt", marks: chatGPTExport.marks[:1], sniff: sniffChatGPT, read: readExport(chatGPTExport), export: true},
+	{name: "claude-ai", marks: claudeAIExport.marks[:1], sniff: sniffClaudeAI, read: readExport(claudeAIExport), export: true},
 	{name: "cursor-transcript", sniff: sniffCursorTranscript, parse: parseCursorTranscript, agent: true, homeless: true},
 	{name: "opencode", sniff: sniffOpencode, parse: parseOpencode, agent: true},
 	{name: "kimi-cli", sniff: sniffKimi, parse: parseKimi, beside: besideKimi, folders: kimiFolders, agent: true, homeless: true},

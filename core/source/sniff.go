@@ -184,6 +184,9 @@ func sniffDocument(in *bufio.Reader, candidates []format, wantCwd bool) (log sni
 	if log.format == "" {
 		log.format = recogniseLater(head, candidates)
 	}
+	if i := slices.IndexFunc(candidates, func(f format) bool { return f.export && f.marked(head) }); log.format == "" && i >= 0 {
+		log.format = candidates[i].name // its first conversation is broken, or longer than the head
+	}
 	log.take(f)
 	return log
 }
