@@ -330,34 +330,40 @@ func questionNamed(asked []question, text string) question {
 	return question{Question: text, Options: []any{}}
 }
 
+// An answer is what was said to one question.
+type answer struct {
+	texts []string
+	byID  bool // as Codex names it: without its question it may be a secret
+}
+
 // answersInJSON reads an object with answers by a question's ID, text or number. An answer is a
 // text, some, or an object with some; "user_note: " begins the user's own words.
-func answersInJSON(output string) (answers map[string][]string, ok bool) {
+func answersInJSON(output string) (answers map[string]answer, ok bool) {
 	var found struct {
 		Answers map[string]json.RawMessage `json:"answers"`
 	}
 	if first(json.RawMessage(output)) != '{' || json.Unmarshal([]byte(output), &found) != nil || found.Answers == nil {
 		return nil, false
 	}
-	answers = map[string][]string{}
+	answers = map[string]answer{}
 	for key, raw := range found.Answers {
 		var inner struct {
 			Answers []string `json:"answers"`
 		}
-		var texts []string
+		var one answer
 		switch {
 		case first(raw) == '"':
-			texts = []string{unquote(raw)}
-		case json.Unmarshal(raw, &texts) == nil:
+			one.texts = []string{unquote(raw)}
+		case json.Unmarshal(raw, &one.texts) == nil:
 		case json.Unmarshal(raw, &inner) == nil:
-			texts = inner.Answers
+			one = answer{texts: inner.Answers, byID: true}
 		}
-		answers[key] = texts
+		answers[key] = one
 	}
 	return answers, true
 }
 
-func pairedAnswers(asked []question, answers map[string][]string) (all []reply) {
+func pairedAnswers(asked []question, answers map[string]answer) (all []reply) {
 	add := func(q question, texts []string) {
 		var chosen, notes []string
 		for _, text := range texts {
@@ -372,15 +378,17 @@ func pairedAnswers(asked []question, answers map[string][]string) (all []reply) 
 	left := maps.Clone(answers)
 	for i, q := range asked {
 		for _, key := range []string{q.ID, q.Question, q.Header, q.Title, strconv.Itoa(i)} {
-			if texts, ok := left[key]; ok && key != "" {
+			if said, ok := left[key]; ok && key != "" {
 				delete(left, key)
-				add(q, texts)
+				add(q, said.texts)
 				break
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(left)) {
-		add(question{Question: key}, left[key])
+		if said := left[key]; !said.byID {
+			add(question{Question: key}, said.texts)
+		}
 	}
 	return all
 }

@@ -137,3 +137,13 @@ func TestCodexNamespace(t *testing.T) {
 	require.Equal(t, "assistant mcp__evil__request_user_input", call(`"namespace":"mcp__evil__",`))
 	require.Equal(t, "user request_user_input", call(`"namespace":"multi_agent_v1",`))
 }
+
+// An answer to a question that cannot be read may be a secret, where an agent asks for such.
+func TestAnswerWithoutItsQuestion(t *testing.T) {
+	answer := `{"answers":{"key":{"answers":["user_note: hunter2hunter2"]},"port":{"answers":["user_note: 5433"]}}}`
+	require.Empty(t, answersTo(`{"questions":`, answer))
+	known := answersTo(`{"questions":[{"id":"key","question":"Which key?","isSecret":true},{"id":"port","question":"Which port?"}]}`, answer)
+	require.Len(t, known, 1)
+	require.Equal(t, "5433", known[0].text)
+	require.Len(t, answersTo("", `{"answers":{"Which port?":"5433"}}`), 1)
+}
