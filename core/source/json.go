@@ -36,6 +36,7 @@ func readJSONLog(ctx context.Context, file *os.File, path string, f format, sess
 		d.text = charset.DropNULs(text)
 	}
 	d.read(c, f)
+	d.readRest(c, f)
 	if ctx.Err() != nil {
 		return Content{}, ctx.Err()
 	}
@@ -92,12 +93,24 @@ func (d *jsonLog) read(c *conversation, f format) {
 	}
 }
 
+// readRest reads the messages behind the end, which is that of one that is broken.
+func (d *jsonLog) readRest(c *conversation, f format) {
+	for d.next(" \t\r\n") != 0 && d.ctx.Err() == nil {
+		c.skip(d.lineAt(d.at), brokenPart)
+		if d.next(" \t\r\n,") != '{' && !d.findMessage(f, &c.tries) {
+			return
+		}
+		d.array(c, f)
+	}
+}
+
 // object reads the document. In all known logs, session and time precede the messages.
 func (d *jsonLog) object(c *conversation, f format) {
 	for {
 		begin := d.at
 		switch d.next(" \t\r\n,") {
 		case '}':
+			d.at++
 			return
 		case 0:
 			c.skip(d.lineAt(begin), cutOff)
@@ -165,6 +178,7 @@ func (d *jsonLog) value() (raw json.RawMessage, ok bool) {
 
 // array reads the messages, up to its end.
 func (d *jsonLog) array(c *conversation, f format) {
+	var last jsonLog // before the last message
 	for i := 0; d.ctx.Err() == nil; i++ {
 		switch d.next(" \t\r\n,") {
 		case ']':
@@ -172,8 +186,12 @@ func (d *jsonLog) array(c *conversation, f format) {
 			return
 		case 0:
 			c.skip(d.lineAt(d.at), cutOff)
-			return
+			if last.text == nil || !last.findMessage(f, &c.tries) {
+				return
+			}
+			*d, last = last, jsonLog{} // it was cut off, and took in those that follow
 		}
+		last = *d
 		r := record{line: i + 1, endLine: i + 1, index: i}
 		if !d.flat {
 			r.line = d.lineAt(d.at)
