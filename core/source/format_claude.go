@@ -264,7 +264,7 @@ func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) st
 	if unknown != "" {
 		return c.passOver(r.line, "prompt source", unknown)
 	}
-	return ""
+	return parsed.lost
 }
 
 // claudeRejected begins the result of a call that the user rejected. Before what a command prints
@@ -311,7 +311,7 @@ func parseClaudeAssistant(c *conversation, r record, out message, in claudeRecor
 	out.role, out.key = "assistant", said.ID
 	out.text, out.calls, out.results = parsed.text(), parsed.calls, parsed.results
 	c.add(r, out)
-	return ""
+	return parsed.lost
 }
 
 // parseClaudeAttachment reads what was sent meanwhile; the rest are files.

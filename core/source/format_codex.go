@@ -301,16 +301,17 @@ func parseCodexMessage(c *conversation, r record, out message, in codexResponse)
 	if !isContent(in.Content) {
 		return noContent
 	}
+	parsed := parseContent(in.Content)
 	switch in.Role {
 	case "assistant":
 		c.step++
-		out.role, out.key, out.text = "assistant", c.stepKey(), parseContent(in.Content).text()
+		out.role, out.key, out.text = "assistant", c.stepKey(), parsed.text()
 		if proposed, ok := tagged(out.text, "proposed_plan"); ok && len(proposed) <= maxPlan {
 			c.plan = plan{codexPlan, proposed}
 		}
 	case "user":
 		out.role = "user"
-		codexUser(&out, parseContent(in.Content).texts)
+		codexUser(&out, parsed.texts)
 		if out.text == codexApproval && c.plan.file == codexPlan {
 			out.replies = append(out.replies, reply{dialog: chunker.DialogPlan, asked: approvedPlan, text: c.plan.text})
 		}
@@ -322,7 +323,7 @@ func parseCodexMessage(c *conversation, r record, out message, in codexResponse)
 	if out.text != "" || len(out.calls)+len(out.replies)+len(out.reports) > 0 {
 		c.add(r, out)
 	}
-	return ""
+	return parsed.lost
 }
 
 // codexPlan stands for the file of a plan that an answer proposes. codexApproval is what Codex

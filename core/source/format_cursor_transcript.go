@@ -48,5 +48,5 @@ func parseCursorTranscript(c *conversation, r record) string {
 		return c.passOver(r.line, "role", in.Role)
 	}
 	c.add(r, out)
-	return ""
+	return parsed.lost
 }

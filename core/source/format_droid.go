@@ -59,15 +59,15 @@ func parseDroid(c *conversation, r record) string {
 	default:
 		return c.passOver(r.line, "type", in.Type)
 	}
+	parsed := parseContent(in.Message.Content)
 	switch in.Message.Role {
 	case "user":
-		claudeUser(&out, parseContent(in.Message.Content), false)
+		claudeUser(&out, parsed, false)
 	case "assistant":
-		parsed := parseContent(in.Message.Content)
 		out.role, out.text, out.calls, out.results = "assistant", parsed.text(), parsed.calls, parsed.results
 	default:
 		return c.passOver(r.line, "role", in.Message.Role)
 	}
 	c.add(r, out)
-	return ""
+	return parsed.lost
 }

@@ -73,11 +73,12 @@ func parseKimi(c *conversation, r record) string {
 		return parseOpenAI(c, r)
 	}
 	var said []string
-	for _, text := range parseContent(in.Content).texts {
+	parsed := parseContent(in.Content)
+	for _, text := range parsed.texts {
 		if !strings.HasPrefix(text, "<system>") && !strings.HasPrefix(text, "<system-reminder>") {
 			said = append(said, text)
 		}
 	}
 	c.add(r, message{role: "user", text: strings.Join(said, "\n\n")})
-	return ""
+	return parsed.lost
 }

@@ -43,7 +43,7 @@ func parseOpenAI(c *conversation, r record) string {
 	if session := in.session(); session != "" {
 		c.session = session
 	}
-	role, name := jsonText(in["role"]), jsonText(in["name"])
+	role, name := jsonText(in["role"]), unquote(in["name"])
 	parsed := parseContent(in["content"])
 	out := message{
 		role: role, time: in.time(),
@@ -65,7 +65,7 @@ func parseOpenAI(c *conversation, r record) string {
 		return c.passOver(r.line, "role", role)
 	}
 	c.add(r, out)
-	return ""
+	return parsed.lost
 }
 
 func (m openAIMessage) calls() []call {

@@ -182,7 +182,7 @@ func parsePiMessage(c *conversation, r record, out message, entry string, raw js
 		return c.passOver(r.line, "role", m.Role)
 	}
 	c.add(r, out)
-	return ""
+	return parsed.lost
 }
 
 // hidden reports whether only the model saw it, as injected state.

@@ -275,6 +275,28 @@ func TestNoContent(t *testing.T) {
 	}
 }
 
+// A part of a message that has a wrong type costs only itself, and is named.
+func TestPartOfAWrongType(t *testing.T) {
+	for format, record := range map[string]string{
+		"claude-code":       `{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user","content":[{"type":"text","text":7},{"type":"text","text":"b"}]}}`,
+		"claude-stream":     `{"type":"assistant","session_id":"s","parent_tool_use_id":null,"message":{"role":"assistant","content":[{"type":"text","text":{}},{"type":"text","text":"b"}]}}`,
+		"codex":             `{"type":"response_item","payload":{"type":"message","role":"user","content":[7,{"type":"input_text","text":"b"}]}}`,
+		"cursor-transcript": `{"role":"assistant","message":{"content":[{"type":"text","text":[]},{"type":"text","text":"b"}]}}`,
+		"droid":             `{"type":"message","id":"m","message":{"role":"assistant","content":[{"type":"text","text":1e400},{"type":"text","text":"b"}]}}`,
+		"kimi-cli":          `{"role":"user","content":[{"type":"text","text":7},{"type":"text","text":"b"}]}`,
+		"openai":            `{"role":"user","name":7,"content":[true,{"type":"image_url","image_url":{"url":"x"},"text":7},"b"]}`,
+		"pi":                `{"type":"message","message":{"role":"user","content":[{"type":"text","text":["a"]},{"type":"text","text":"b"}]}}`,
+	} {
+		path := filepath.Join(t.TempDir(), "log.jsonl")
+		write(t, path, record+"\n")
+		content := readLog(t, path, format, Position{})
+		require.Equal(t, map[string]int{lostPart: 1}, content.Skipped, format)
+		require.Len(t, content.Turns, 1, format)
+		require.Equal(t, "b", content.Turns[0].Text, format)
+		require.Empty(t, content.Turns[0].Speaker)
+	}
+}
+
 // Bytes that are not UTF-8 are named in a document, too, and a text of a wrong type beside calls.
 func TestNamedLosses(t *testing.T) {
 	for name, tt := range map[string]struct{ log, reason, said string }{

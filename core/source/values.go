@@ -30,7 +30,11 @@ type content struct {
 	texts   []string
 	calls   []call
 	results []result
+	lost    string // the reason if a part cannot be read
 }
+
+// lostPart is the reason for skipping a part of a message.
+const lostPart = "a part of a message of an unexpected type"
 
 func (c content) text() string { return strings.Join(c.texts, "\n\n") }
 
@@ -43,6 +47,9 @@ func parseContent(raw json.RawMessage) content {
 			c.addText(unquote(part))
 		case '{':
 			c.addBlock(part)
+		case 0, 'n':
+		default:
+			c.lost = lostPart
 		}
 	}
 	return c
@@ -83,12 +90,12 @@ func (c *content) addText(text string) {
 
 func (c *content) addBlock(raw json.RawMessage) {
 	var b block
-	if json.Unmarshal(raw, &b) != nil {
-		return
-	}
+	wrong := json.Unmarshal(raw, &b) != nil // those of other types may have other values
 	switch b.Type {
 	case "", "text", "input_text", "output_text":
-		c.addText(b.Text)
+		if c.addText(b.Text); wrong && b.Text == "" {
+			c.lost = lostPart
+		}
 	case "refusal":
 		c.addText(b.Refusal)
 	case "tool_use", "server_tool_use", "mcp_tool_use":
