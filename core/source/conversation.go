@@ -235,8 +235,16 @@ func (c *conversation) add(r record, m message) {
 // turn begins a turn, or extends the last one.
 func (c *conversation) turn(r record, m message, tools []chunker.ToolUse) {
 	joins := m.key != "" && m.key == c.key
-	if joins && m.again && c.replaced.turns > 0 {
-		was := c.replaced
+	if was := c.replaced; joins && m.again && was.turns > 0 {
+		// Turns that are written again grow: one that lacks what it had is broken, or an old copy.
+		former := &c.turns[was.turns-1]
+		if m.text == "" {
+			m.text = former.Text
+		}
+		if len(tools) == 0 && len(former.Tools) > 0 {
+			former.Text = m.text
+			return
+		}
 		c.turns, c.told, c.marks, c.lastAnswer = c.turns[:was.turns], was.told, was.marks, was.lastAnswer
 	}
 	if last := len(c.turns) - 1; joins && last >= 0 && c.turns[last].Role == m.role {

@@ -33,7 +33,7 @@ func parseClaudeStream(c *conversation, r record) string {
 	if in.Session != "" {
 		c.session = in.Session
 	}
-	if first(in.Parent) == '"' { // of a subagent
+	if parent := first(in.Parent); parent != 0 && parent != 'n' { // of a subagent
 		return ""
 	}
 	switch in.Type {

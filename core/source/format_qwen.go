@@ -22,7 +22,7 @@ func qwenFolders(k known) []FolderOptions {
 }
 
 func sniffQwen(f fields) bool {
-	return f.has("uuid", "sessionId", "cwd") && (f["message.parts"] == "[" || f.has("subtype", "systemPayload"))
+	return f.has("uuid", "sessionId") && (f["message.parts"] == "[" || f.has("systemPayload"))
 }
 
 type qwenPart struct {

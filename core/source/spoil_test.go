@@ -297,6 +297,43 @@ func TestPartOfAWrongType(t *testing.T) {
 	}
 }
 
+// A message that Gemini CLI writes again does not lose what it had: the copy is broken, or old.
+func TestBrokenCopyOfAMessage(t *testing.T) {
+	first := `{"id":"1","timestamp":"2026-01-20T10:00:01Z","type":"gemini","content":"I look."}` + "\n"
+	second := `{"id":"1","timestamp":"2026-01-20T10:00:01Z","type":"gemini","content":"I looked.","toolCalls":[{"id":"t","name":"read_file","args":{"path":"x"},"status":"success"}]}` + "\n"
+	for log, want := range map[string][]string{
+		first + second: {"I looked.", `{"path":"x"}`},
+		first + strings.Replace(second, `"content":"I looked.",`, "", 1):     {"I look.", `{"path":"x"}`},
+		first + strings.Replace(second, `"content":"I looked."`, `"c":0`, 1): {"I look.", `{"path":"x"}`},
+		second + first: {"I look.", `{"path":"x"}`},
+		second + strings.Replace(second, `"toolCalls":[`, `"toolCalls":[],"was":[`, 1): {"I looked.", `{"path":"x"}`},
+	} {
+		said, _ := readSpoilt(t, t.TempDir(), "log.jsonl", log)
+		require.Equal(t, want, said, log)
+	}
+}
+
+// What a subagent said stays its own, whatever names it.
+func TestBrokenSubagent(t *testing.T) {
+	for _, parent := range []string{`"a"`, "7", "true", "{}", "[]"} {
+		path := filepath.Join(t.TempDir(), "log.jsonl")
+		write(t, path, `{"type":"assistant","session_id":"s","parent_tool_use_id":`+parent+`,"message":{"role":"assistant","content":[{"type":"text","text":"a"}]}}`+"\n")
+		require.Empty(t, readLog(t, path, "claude-stream", Position{}).Turns, parent)
+	}
+}
+
+// A log of Qwen Code is known if fields of its first record are missing.
+func TestBrokenBeginning(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "qwen-code.jsonl"))
+	require.NoError(t, err)
+	whole, _ := readSpoilt(t, t.TempDir(), "log.jsonl", string(text))
+	for _, field := range []string{`"subtype": "session_source", `, `"cwd": "/src/shop", `} {
+		require.Contains(t, string(text), field)
+		said, _ := readSpoilt(t, t.TempDir(), "log.jsonl", strings.Replace(string(text), field, "", 1))
+		require.Equal(t, whole, said, field)
+	}
+}
+
 // Bytes that are not UTF-8 are named in a document, too, and a text of a wrong type beside calls.
 func TestNamedLosses(t *testing.T) {
 	for name, tt := range map[string]struct{ log, reason, said string }{
