@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +59,7 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	if isJSON(doc.File) {
 		return readJSONLog(ctx, file, doc.File, f, sessionOf(doc))
 	}
-	log := logFile{File: file, size: size, packed: isPacked(doc.File)}
+	log := newLogFile(file, size, doc.File)
 	if !log.fits(from) {
 		from = Position{}
 	}
@@ -76,7 +77,9 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 		}
 	}
 	content := Content{Turns: c.finished(), Agent: c.agent || f.agent, From: from.Line + 1, More: c.more, Unknown: c.unknown, Skipped: c.skipped, SkippedAt: c.skippedAt}
-	content.Resume = log.position(c.resume())
+	if content.Resume = log.position(c.resume()); log.wide {
+		content.Encoding = charset.UTF16
+	}
 	return content, nil
 }
 
@@ -300,30 +303,48 @@ func (l *lineReader) add(part []byte) {
 	l.long.add(rest)
 }
 
-// A logFile is a log of lines. One that is packed (.jsonl.zst) is read from its beginning each
-// time; offsets are those of its text.
+// A logFile is a log of lines. One that is packed (.jsonl.zst) or in UTF-16 is read from its
+// beginning each time; offsets are those of its text.
 type logFile struct {
 	*os.File
 	size   int64
 	packed bool
+	wide   bool // in UTF-16, as a shell of Windows redirects
+}
+
+func newLogFile(file *os.File, size int64, path string) logFile {
+	log := logFile{File: file, size: size, packed: isPacked(path)}
+	if !log.packed {
+		head := make([]byte, 4)
+		n, _ := file.ReadAt(head, 0) // an error is met again
+		log.wide = charset.BeginsUTF16(head[:n])
+	}
+	return log
 }
 
 func isPacked(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".jsonl.zst") }
 
 // from returns the text from an offset on.
 func (l logFile) from(ctx context.Context, offset int64) (io.ReadCloser, error) {
-	if !l.packed {
+	if !l.packed && !l.wide {
 		_, err := l.Seek(offset, io.SeekStart)
 		return io.NopCloser(l.File), err
 	}
-	if _, err := l.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	unpacked, err := zstd.NewReader(l.File, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+	_, err := l.Seek(0, io.SeekStart)
 	if err != nil {
 		return nil, err
 	}
-	text, left := unpacked.IOReadCloser(), maxUnpacked-offset
+	var text io.ReadCloser
+	left := int64(math.MaxInt64)
+	if l.wide {
+		text = io.NopCloser(charset.UTF16Reader(l.File))
+	} else {
+		unpacked, err := zstd.NewReader(l.File, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		text, left = unpacked.IOReadCloser(), maxUnpacked-offset
+	}
 	for offset > 0 && err == nil && ctx.Err() == nil {
 		var n int64
 		n, err = io.CopyN(io.Discard, text, min(offset, 16<<20))
@@ -359,7 +380,7 @@ func (l logFile) position(at mark) Position {
 
 // fits reports whether the bytes before a Position are unchanged.
 func (l logFile) fits(p Position) bool {
-	if p.Offset <= 0 || p.Offset > l.size && !l.packed || p.Line <= 0 {
+	if p.Offset <= 0 || p.Offset > l.size && !l.packed && !l.wide || p.Line <= 0 {
 		return false
 	}
 	prefix, err := l.prefix(p.Offset)
@@ -370,7 +391,7 @@ func (l logFile) fits(p Position) bool {
 // end and size.
 func (l logFile) prefix(offset int64) (string, error) {
 	name := ""
-	if l.packed {
+	if l.packed || l.wide {
 		offset, name = l.size, fmt.Sprintf("packed %d", l.size)
 	}
 	before := make([]byte, min(offset, prefixBytes))

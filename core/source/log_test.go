@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/memcore/memcore/chunker"
 )
@@ -368,6 +369,34 @@ func TestReadStopsWhenCancelled(t *testing.T) {
 	for _, doc := range docs {
 		if _, err := f.Read(ctx, doc, Position{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("Read(%s) after cancel: error %v, want context.Canceled", doc.Path, err)
+		}
+	}
+}
+
+// A log in UTF-16 is read in any script, with its mark or without, also what it grows by.
+func TestWideLog(t *testing.T) {
+	lines := []string{`{"role":"user","content":"где ключ"}`, `{"role":"assistant","content":"在石头下面"}`, `{"role":"user","content":"Größe 🚢"}`, `{"role":"assistant","content":"b"}`}
+	for name, e := range map[string]unicode.Endianness{"little end": unicode.LittleEndian, "big end": unicode.BigEndian} {
+		for _, policy := range []unicode.BOMPolicy{unicode.UseBOM, unicode.IgnoreBOM} {
+			path := filepath.Join(t.TempDir(), "log.jsonl")
+			var from Position
+			var said []string
+			for n := 2; n <= len(lines); n++ {
+				wide, err := unicode.UTF16(e, policy).NewEncoder().String(strings.Join(lines[:n], "\r\n") + "\r\n")
+				require.NoError(t, err)
+				write(t, path, wide)
+				found := list(t, NewFolder(FolderOptions{Path: path}))
+				require.Len(t, found.Documents, 1, name)
+				content := readLog(t, path, found.Documents[0].Format, from)
+				require.Empty(t, content.Skipped, name)
+				require.Equal(t, "UTF-16", content.Encoding)
+				require.Equal(t, 1, content.From, "it is read again")
+				from, said = content.Resume, saidIn(content.Turns)
+			}
+			require.Equal(t, []string{"где ключ", "在石头下面", "Größe 🚢", "b"}, said, name)
+			turns, err := Transcript(t.Context(), path, 1<<20)
+			require.NoError(t, err)
+			require.Equal(t, said, saidIn(turns))
 		}
 	}
 }

@@ -67,7 +67,7 @@ func sniffLog(ctx context.Context, file *os.File, size int64, path string, wantC
 		head, err = archiveHead(file, size)
 		text = io.NopCloser(bytes.NewReader(head))
 	} else {
-		text, err = logFile{File: file, packed: isPacked(path)}.from(ctx, 0)
+		text, err = newLogFile(file, size, path).from(ctx, 0)
 	}
 	if err != nil {
 		return sniffed{}, err

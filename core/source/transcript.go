@@ -109,8 +109,8 @@ func transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, e
 		return content.Turns, err
 	}
 	c := &conversation{file: real, progress: progress{session: session}}
-	log := logFile{File: file, size: info.Size(), packed: isPacked(real)}
-	if log.packed && log.size > most {
+	log := newLogFile(file, info.Size(), real)
+	if (log.packed || log.wide) && log.size > most {
 		return nil, fmt.Errorf("it has %d bytes, more than %d", log.size, most)
 	}
 	if c.start, err = firstLineFrom(file, info.Size()-most); err != nil {

@@ -1,12 +1,15 @@
 package charset
 
 import (
+	"bufio"
 	"bytes"
+	"io"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	encoding "golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // IsUTF16 reports whether text is UTF-16, by its byte order mark or, where that is safe, by what it
@@ -16,15 +19,44 @@ func IsUTF16(text []byte) bool {
 	return is
 }
 
+// BeginsUTF16 reports whether a file begins as JSON in UTF-16 does: with an ASCII character of two
+// bytes, behind a byte order mark or another. Two broken bytes of UTF-8 may look like a mark.
+func BeginsUTF16(head []byte) bool {
+	_, is := orderOfHead(head)
+	return is
+}
+
+// UTF16Reader decodes such a file.
+func UTF16Reader(file io.Reader) io.Reader {
+	in := bufio.NewReader(file)
+	head, _ := in.Peek(4) // an error is met again
+	order, _ := orderOfHead(head)
+	return transform.NewReader(in, encoding.UTF16(order, encoding.UseBOM).NewDecoder())
+}
+
+func orderOfHead(head []byte) (order encoding.Endianness, is bool) {
+	if len(head) < 4 {
+		return encoding.LittleEndian, false
+	}
+	_, marked := markOf(head)
+	isASCII := func(b byte) bool { return b >= '\t' && b < 0x7f }
+	if head[2] == 0 && isASCII(head[3]) {
+		return encoding.BigEndian, marked || head[0] == 0 && isASCII(head[1])
+	}
+	return encoding.LittleEndian, head[3] == 0 && isASCII(head[2]) && (marked || head[1] == 0 && isASCII(head[0]))
+}
+
+func markOf(text []byte) (order encoding.Endianness, is bool) {
+	if bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return encoding.BigEndian, true
+	}
+	return encoding.LittleEndian, bytes.HasPrefix(text, []byte("\xff\xfe"))
+}
+
 // orderOf returns the byte order of UTF-16.
 func orderOf(text []byte) (order encoding.Endianness, is bool) {
-	switch {
-	case bytes.HasPrefix(text, []byte("\xff\xfe")):
-		return encoding.LittleEndian, true
-	case bytes.HasPrefix(text, []byte("\xfe\xff")):
-		return encoding.BigEndian, true
-	case !bytes.ContainsFunc(text, isControl): // as the other half of an ASCII character is
-		return encoding.LittleEndian, false
+	if order, is = markOf(text); is || !bytes.ContainsFunc(text, isControl) { // as half of an ASCII character is
+		return order, is
 	}
 	little, big := asciiOfUTF16(text, encoding.LittleEndian), asciiOfUTF16(text, encoding.BigEndian)
 	if big > little {
