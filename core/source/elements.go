@@ -12,12 +12,14 @@ import (
 )
 
 // An elementReader reads the elements of a JSON array, of any length, one after the other. A broken
-// one costs only itself: reading goes on at the next object with the keys of an element. One that is
-// cut off may take in those that follow. So until an element ends, all objects in it with these keys
-// are remembered, and each byte is read about once, whatever is broken.
+// one costs only itself: reading goes on at the next object with the keys of an element. One that
+// is cut off may take in those that follow. So until an element ends, all objects in it with these
+// keys are remembered, and each byte is read about once, whatever is broken.
 type elementReader struct {
-	in    io.Reader
-	marks []string // keys of an element as they are written, such as `"uuid"`; the first only elements have
+	in io.Reader
+	// marks are keys of an element as they are written, such as `"uuid"`. Only elements have the
+	// first.
+	marks []string
 	// at is the place of an element in the text, in bytes without NULs. value is valid until take
 	// returns.
 	take func(number int, at int64, value []byte)
@@ -347,7 +349,8 @@ func (e *elementReader) isTooLong() bool {
 }
 
 // broken leaves all that is open, in which something is no JSON, too long or cut off. It gives the
-// elements in it, and goes on behind them, or in a string whose end may be the beginning of another.
+// elements in it, and goes on behind them, or in a string whose end may be the beginning of
+// another.
 func (e *elementReader) broken() {
 	at := e.at
 	if e.quote > 0 {
@@ -364,7 +367,8 @@ func (e *elementReader) broken() {
 			at = b.begin // it can be whole
 			break
 		}
-		if isElement || isLast || i == 0 && !e.lost { // else it may be a part of what is named already
+		// Another may be a part of what is named already.
+		if isElement || isLast || i == 0 && !e.lost {
 			e.giveInside(b.begin)
 			e.drop(b.begin)
 		}

@@ -19,8 +19,8 @@ const (
 )
 
 // Decode returns a file's text as UTF-8 without byte order mark, and the name of its encoding, or
-// "" for UTF-8. NUL bytes stay (CutNULs). Text of few bytes that are not UTF-8 stays as it is. Where
-// more bytes are wrong than there are characters of several bytes, it is Windows-1252, which
+// "" for UTF-8. NUL bytes stay (CutNULs). Text of few bytes that are not UTF-8 stays as it is.
+// Where more bytes are wrong than there are characters of several bytes, it is Windows-1252, which
 // includes the letters of ISO 8859-1, if it reads like a language of these letters. Else the
 // encoding is Unknown: of such a text its ASCII is left, with U+FFFD for all between.
 func Decode(text []byte) (decoded []byte, encoding string) {

@@ -55,7 +55,8 @@ func markOf(text []byte) (order encoding.Endianness, is bool) {
 
 // orderOf returns the byte order of UTF-16.
 func orderOf(text []byte) (order encoding.Endianness, is bool) {
-	if order, is = markOf(text); is || !bytes.ContainsFunc(text, isControl) { // as half of an ASCII character is
+	// Half of an ASCII character is a NUL byte.
+	if order, is = markOf(text); is || !bytes.ContainsFunc(text, isControl) {
 		return order, is
 	}
 	little, big := asciiOfUTF16(text, encoding.LittleEndian), asciiOfUTF16(text, encoding.BigEndian)
@@ -69,8 +70,8 @@ func orderOf(text []byte) (order encoding.Endianness, is bool) {
 const minUTF16 = 16
 
 // asciiOfUTF16 returns how many ASCII characters, such as spaces, a text without a mark has if it
-// reads as UTF-16; else 0. It does if all characters are assigned, and half of them are ASCII, or it
-// is no UTF-8 and its letters are of one script beside ASCII. Each pair of letters in UTF-8 is a
+// reads as UTF-16; else 0. It does if all characters are assigned, and half of them are ASCII, or
+// it is no UTF-8 and its letters are of one script beside ASCII. Each pair of letters in UTF-8 is a
 // Chinese character in UTF-16, so that these alone prove nothing.
 func asciiOfUTF16(text []byte, order encoding.Endianness) int {
 	units := make([]uint16, len(text)/2)
