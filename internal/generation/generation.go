@@ -105,6 +105,25 @@ func (d *Dir) View(open func(n uint64, path string) error) error {
 	}
 }
 
+// Prune removes all generations but the current one, also one that a killed writer has left. Only
+// the writer may call it. A reader that is about to open a removed one opens the current one.
+func (d *Dir) Prune() error {
+	current, _, err := d.Current()
+	if errors.Is(err, ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(d.root)
+	for _, entry := range entries {
+		if n, ok := number(entry.Name()); ok && n != current {
+			err = errors.Join(err, os.RemoveAll(d.folder(n)))
+		}
+	}
+	return err
+}
+
 // sweep keeps the current generation and the last. The next Publish retries failures.
 func (d *Dir) sweep(current uint64) {
 	entries, err := os.ReadDir(d.root)

@@ -313,6 +313,20 @@ func testCrashes(t *testing.T, crash bool) {
 	}
 }
 
+// Prune leaves the current generation, also of one that a killed writer began.
+func TestPrune(t *testing.T) {
+	d := New(t.TempDir())
+	require.NoError(t, d.Prune())
+	for n := 1; n <= 3; n++ {
+		publish(t, d, all, map[string]string{fmt.Sprint(n): "x"})
+	}
+	write(t, d.Root(), map[string]string{"4/half": "x", "note.txt": "?"})
+	require.NoError(t, d.Prune())
+	require.Equal(t, []string{"3", "CURRENT", "note.txt"}, names(t, d.Root()))
+	_, content := current(t, d.Root())
+	require.Equal(t, map[string]string{"1": "x", "2": "x", "3": "x"}, content)
+}
+
 // A later Begin removes what a process killed before Publish has left.
 func TestStaleLeftovers(t *testing.T) {
 	d := New(t.TempDir())

@@ -47,12 +47,31 @@ func (s *snapshot) Commit(ctx context.Context, dir *generation.Dir, changes []di
 		return nil
 	}
 	if c.compacts() {
-		return dir.Write(ctx, s.number, nil, func(next *generation.Next) error {
-			return c.write(next, emptySnapshot(s.Dimension), c.copyLive)
-		})
+		return c.rewrite(dir)
 	}
 	share := func(path string) bool { return path != store.ManifestFile }
 	return dir.Write(ctx, s.number, share, func(next *generation.Next) error { return c.write(next, s, c.bury) })
+}
+
+// Purge implements disk.Snapshot.
+func (s *snapshot) Purge(ctx context.Context, dir *generation.Dir) error {
+	if s.number == 0 || s.Live == s.Rows && !s.hasMore() {
+		return nil
+	}
+	return newCommit(ctx, s, nil).rewrite(dir)
+}
+
+// hasMore reports whether a writer that was killed has left records beyond those that count.
+func (s *snapshot) hasMore() bool {
+	info, err := os.Stat(filepath.Join(s.folder, recordsFile))
+	return err == nil && info.Size() > s.Records
+}
+
+// rewrite writes new files.
+func (c *commit) rewrite(dir *generation.Dir) error {
+	return dir.Write(c.ctx, c.last.number, nil, func(next *generation.Next) error {
+		return c.write(next, emptySnapshot(c.last.Dimension), c.copyLive)
+	})
 }
 
 // compacts reports whether the commit writes new files.

@@ -36,10 +36,33 @@ func (s *snapshot) Commit(ctx context.Context, dir *generation.Dir, changes []di
 	}
 	slices.SortStableFunc(c.pieces, func(a, b *piece) int { return cmp.Compare(a.live(), b.live()) })
 	merged, kept := divide(c.pieces)
+	return c.publish(dir, s.number, merged, kept)
+}
+
+// Purge implements disk.Snapshot.
+func (s *snapshot) Purge(ctx context.Context, dir *generation.Dir) error {
+	c := &commit{ctx: ctx, lengths: s.manifest.Lengths}
+	var merged, kept []*piece
+	for _, p := range s.parts {
+		one := &piece{segment: p.reader, entry: p.entry, stored: true}
+		if p.deleted == nil {
+			kept = append(kept, one)
+		} else {
+			merged = append(merged, one)
+		}
+	}
+	if len(merged) == 0 {
+		return nil
+	}
+	return c.publish(dir, s.number, merged, kept)
+}
+
+// publish writes what follows generation n.
+func (c *commit) publish(dir *generation.Dir, n uint64, merged, kept []*piece) error {
 	share := func(path string) bool {
 		return slices.ContainsFunc(kept, func(p *piece) bool { return p.stored && p.entry.File == path })
 	}
-	return dir.Write(ctx, s.number, share, func(next *generation.Next) error { return c.finish(next, merged, kept) })
+	return dir.Write(c.ctx, n, share, func(next *generation.Next) error { return c.finish(next, merged, kept) })
 }
 
 // A commit writes the generation that follows a snapshot.

@@ -6,12 +6,14 @@ import (
 	"context"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/internal/disk"
+	"github.com/memcore/memcore/store/lancedb/internal/dataset"
 )
 
 // An Index is a store.VectorIndex and store.Compactor in a folder. It holds open tables, no lock. A
@@ -130,6 +132,15 @@ func (s *snapshot) Commit(ctx context.Context, dir *generation.Dir, changes []di
 		}
 		return c.merge(ctx, s.limits.small(c.data.Fragments))
 	})
+}
+
+// Purge implements disk.Snapshot.
+func (s *snapshot) Purge(ctx context.Context, dir *generation.Dir) error {
+	rotten := slices.DeleteFunc(slices.Clone(s.data.Fragments), func(f dataset.Fragment) bool { return f.Deleted == 0 })
+	if len(rotten) == 0 {
+		return nil
+	}
+	return s.rewrite(ctx, dir, func(c *commit) error { return c.merge(ctx, rotten) })
 }
 
 // rewrite publishes what do makes of the next generation.

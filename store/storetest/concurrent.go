@@ -44,6 +44,7 @@ func testWholeCommits(x *fixture) {
 	}
 	for n := range 40 {
 		write(strings.Repeat("x", n))
+		require.NoError(x, ix.Purge(ctx))
 	}
 	cancel()
 	wait.Wait()
@@ -87,6 +88,7 @@ func testCancelled(x *fixture) {
 		"Document": second(ix.Document(ctx, "notes/a.md")),
 		"Count":    second(ix.Count(ctx)),
 		"Check":    ix.Check(ctx),
+		"Purge":    ix.Purge(ctx),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			x.Errorf("%s with a cancelled context: error %v, want context.Canceled", name, err)
@@ -148,6 +150,7 @@ func testClosed(x *fixture) {
 		"Count":    second(ix.Count(ctx)),
 		"Stats":    second(ix.Stats(ctx)),
 		"Check":    ix.Check(ctx),
+		"Purge":    ix.Purge(ctx),
 	} {
 		if !errors.Is(err, store.ErrClosed) {
 			x.Errorf("%s after Close: error %v, want ErrClosed", name, err)

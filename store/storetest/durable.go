@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -119,4 +120,46 @@ func testSmallCommits(x *fixture) {
 	once := x.openIn(x.TempDir())
 	x.add(once, x.records(200, 300)...)
 	require.Equal(x, brief(x.search(once, 100, store.Filter{})), brief(x.search(ix, 100, store.Filter{})))
+}
+
+// gone is in all texts of a record that is deleted or replaced. Few writers can compress it.
+const gone = "Qx7vZk2wJh9"
+
+// testPurge deletes so little that no commit rewrites what holds it.
+func testPurge(x *fixture) {
+	ix := x.open()
+	require.NoError(x, ix.Purge(x.Context()))
+	x.add(ix, x.records(0, 40)...)
+	deleted, replaced := x.record(41, "notes/b.md"), x.record(42, "notes/b.md")
+	for _, rec := range []*store.Record{&deleted, &replaced} {
+		rec.Text, rec.Before, rec.After, rec.Headings = rec.Text+" "+gone, gone, gone, []string{gone}
+	}
+	x.add(ix, deleted, replaced)
+	x.delete(ix, deleted.ID, id(0))
+	x.add(ix, x.record(42, "notes/b.md"))
+	want := brief(x.search(ix, 100, store.Filter{}))
+	reader := x.open()
+
+	x.put(ix, x.record(50, "notes/a.md"))
+	require.NoError(x, ix.Purge(x.Context()))
+	for _, ix := range []*index{ix, reader, x.open()} {
+		x.holds(ix, append(numbers(1, 40), 42)...)
+		require.Equal(x, want, brief(x.search(ix, 100, store.Filter{})))
+	}
+	stats, err := ix.Stats(x.Context())
+	require.NoError(x, err)
+	require.Zero(x, stats.Deleted)
+	for file := range modTimes(x, x.dir) {
+		text, err := os.ReadFile(file)
+		require.NoError(x, err)
+		if strings.Contains(strings.ToLower(string(text)), strings.ToLower(gone)) {
+			x.Errorf("%s still has what was deleted", file)
+		}
+	}
+
+	before := modTimes(x, x.dir)
+	require.NoError(x, ix.Purge(x.Context()))
+	require.Equal(x, before, modTimes(x, x.dir), "files of the index before and after a Purge of nothing")
+	x.commit(ix)
+	x.holds(ix, append(numbers(1, 40), 42, 50)...)
 }

@@ -46,7 +46,7 @@ type walk struct {
 }
 
 func (w *walk) next() {
-	switch n := w.random.IntN(20); {
+	switch n := w.random.IntN(21); {
 	case n < 8:
 		w.putSome()
 	case n < 12:
@@ -64,6 +64,9 @@ func (w *walk) next() {
 		w.ix = w.open()
 		w.model.pending = maps.Clone(w.model.committed)
 		w.compare(w.ix)
+	case n < 20:
+		require.NoError(w, w.ix.Purge(w.Context()))
+		w.compare(w.reader)
 	default:
 		w.compare(w.ix)
 	}

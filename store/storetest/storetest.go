@@ -38,6 +38,7 @@ var shared = []check{
 	{"an index that lost its manifest or CURRENT is damaged", testLost},
 	{"an index of another release is not read", testOtherRelease},
 	{"many small commits stay few fragments", testSmallCommits},
+	{"Purge leaves nothing on disk of what was deleted", testPurge},
 	{"reads beside commits are each of one commit", testWholeCommits},
 	{"a cancelled call answers with the reason", testCancelled},
 	{"cancelling ends a search soon", testCancelRunning},

@@ -32,6 +32,7 @@ type vectorFault struct {
 	delete       func(ix store.VectorIndex, ids []string) error
 	similarities func(found map[string]float64, err error) (map[string]float64, error)
 	discard      func()
+	purge        func() error
 	close        func() error
 }
 
@@ -62,6 +63,13 @@ func (x *vectorFault) Discard() {
 		return
 	}
 	x.VectorIndex.Discard()
+}
+
+func (x *vectorFault) Purge(ctx context.Context) error {
+	if x.purge != nil {
+		return x.purge()
+	}
+	return x.VectorIndex.Purge(ctx)
 }
 
 func (x *vectorFault) Nearest(ctx context.Context, vec []float32, k int, f store.Filter) ([]store.Hit, error) {
@@ -156,6 +164,9 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 			}}
 		}},
 		{"random changes, commits and discards agree with a map", func() *vectorFault { return &vectorFault{discard: func() {}} }},
+		{"Purge leaves nothing on disk of what was deleted", func() *vectorFault {
+			return &vectorFault{purge: func() error { return nil }}
+		}},
 		{"a Commit that fails drops its batch", func() *vectorFault {
 			return &vectorFault{commit: func(ix store.VectorIndex) error { return ix.Commit(background) }}
 		}},

@@ -146,3 +146,15 @@ func (ix *Index[S]) Commit(ctx context.Context) error {
 	}
 	return Write(ctx, ix, "commit", func(s S, dir *generation.Dir) error { return s.Commit(ctx, dir, changes) })
 }
+
+// Purge implements store.Index.
+func (ix *Index[S]) Purge(ctx context.Context) error {
+	err := Write(ctx, ix, "purge", func(s S, dir *generation.Dir) error { return s.Purge(ctx, dir) })
+	if err == nil { // lest this index hold files that go: some systems remove no open file
+		err = ix.read(ctx, "purge", func(S) error { return nil })
+	}
+	if err != nil {
+		return err
+	}
+	return ix.fail("purge", ix.dir.Prune())
+}

@@ -26,6 +26,8 @@ type Snapshot interface {
 	Check(ctx context.Context) error
 	// Commit publishes the next generation, unless it is empty.
 	Commit(ctx context.Context, dir *generation.Dir, changes []Change) error
+	// Purge publishes a generation whose files hold live records only, unless this is one.
+	Purge(ctx context.Context, dir *generation.Dir) error
 }
 
 // An Engine is what one kind of index adds.
