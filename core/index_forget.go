@@ -45,8 +45,8 @@ var (
 	ErrNoList = errors.New("this memory keeps no list of forgotten documents")
 )
 
-// Forget removes chunks, or without ids the whole document, from this and later indexes, but not
-// from disk. Equal texts and the chunks of a turn go together; Forget returns how many. Changed
+// Forget removes chunks, or without ids the whole document, from this and later indexes, also from
+// their files, but not from the document's. Equal texts and the chunks of a turn go together; Forget returns how many. Changed
 // chunks are indexed again, except turns of a log. Errors wrap ErrNotIndexed and ErrNoList.
 func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
 	_, records, err := m.allOf(ctx, path)
@@ -211,7 +211,7 @@ func (m *indexer) changeForgotten(ctx context.Context, paths []string, change fu
 	if err != nil {
 		return err
 	}
-	return m.index(ctx, IndexOptions{}, &IndexReport{})
+	return m.index(ctx, IndexOptions{Purge: true}, &IndexReport{})
 }
 
 // readForgotten never fails silently, or forgotten text would return.

@@ -21,9 +21,10 @@ type manifest struct {
 	Embedder  string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
 	Dimension int       `json:"dimension,omitempty"` // 0 until the first vector
 	Chunking  string    `json:"chunking"`
-	Scale     []float64 `json:"scale,omitempty"` // of the embedder's cosines, if it was measured
-	Complete  bool      `json:"complete"`        // every document was read at least once
-	Said      string    `json:"said,omitempty"`  // hash of said.json
+	Scale     []float64 `json:"scale,omitempty"`  // of the embedder's cosines, if it was measured
+	Complete  bool      `json:"complete"`         // every document was read at least once
+	Said      string    `json:"said,omitempty"`   // hash of said.json
+	Purged    string    `json:"purged,omitempty"` // hash of the list of what is forgotten, at the last purge
 	Updated   time.Time `json:"updated"`
 
 	Documents map[string]entry `json:"documents"` // by Document.Path

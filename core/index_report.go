@@ -14,6 +14,9 @@ type IndexOptions struct {
 	// KeepEngine makes Index fail with ErrEngine rather than move the vectors to another engine. A
 	// caller that has chosen the index's engine may be overtaken by another process.
 	KeepEngine bool
+	// Purge also takes off the disk what was deleted, as Forget does, and makes Index fail if it
+	// cannot.
+	Purge bool
 	// Progress, if set, is called from one goroutine at a time.
 	Progress func(Progress)
 }

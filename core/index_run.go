@@ -53,6 +53,9 @@ func (m *indexer) index(ctx context.Context, options IndexOptions, report *Index
 	}
 	if reason == "" {
 		err := m.bringUpToDate(ctx, options, report)
+		if err == nil {
+			return m.purge(ctx, options, report)
+		}
 		if !errors.Is(err, store.ErrCorrupt) || ctx.Err() != nil {
 			return err
 		}
@@ -60,7 +63,10 @@ func (m *indexer) index(ctx context.Context, options IndexOptions, report *Index
 		reason, *report = err.Error(), IndexReport{}
 	}
 	report.Rebuilt = reason
-	return m.rebuild(ctx, options, report)
+	if err := m.rebuild(ctx, options, report); err != nil {
+		return err
+	}
+	return m.purge(ctx, options, report)
 }
 
 func (m *indexer) bringUpToDate(ctx context.Context, options IndexOptions, report *IndexReport) error {

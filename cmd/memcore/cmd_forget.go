@@ -140,7 +140,7 @@ func forgetLine(ctx context.Context, a *cli, m *core.Manager, path string, line 
 		a.note("nothing was hidden")
 		return nil
 	}
-	if err = m.ForgetLine(ctx, path, line); err == nil {
+	if err = a.Use().HideLine(ctx, m, path, line); err == nil {
 		a.note("hidden: line %d of %s", line, path)
 	}
 	return err

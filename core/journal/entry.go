@@ -337,57 +337,79 @@ func (g Given) cited() (first, last int) {
 // reasonForgotten is the reason of an entry if what it got is forgotten.
 const reasonForgotten = "what it got is forgotten"
 
-// forget takes a place and texts out of a line. Lines of documents may have moved since, so that
-// candidates, which have texts, go with their whole document.
-func (e *Entry) forget(p Place, texts []string) {
-	says := func(text string) bool { return text != "" && Says(text, texts) }
-	if says(e.Prompt) {
+// A forgetting takes places and texts out of lines, the oldest first. Lines of documents may have
+// moved since, so that candidates, which have texts, go with their whole document.
+type forgetting struct {
+	places []Place
+	texts  []string        // plain
+	keys   map[string]bool // of what was given of the places, by which later lines judge it
+}
+
+func newForgetting(places []Place, texts []string) forgetting {
+	f := forgetting{places: places, keys: map[string]bool{}}
+	for _, text := range texts {
+		if text = plain(text); text != "" {
+			f.texts = append(f.texts, text)
+		}
+	}
+	return f
+}
+
+func (f forgetting) from(e *Entry) {
+	if f.isSaid(e.Prompt) {
 		e.Key, e.Prompt = "", ""
 	}
 	before := len(e.Given)
 	e.Given = slices.DeleteFunc(e.Given, func(g Given) bool {
 		first, last := g.cited()
-		return g.Source != "" && p.Has(g.Path, first, last)
+		gone := g.Source != "" && slices.ContainsFunc(f.places, func(p Place) bool { return p.Has(g.Path, first, last) })
+		f.keys[g.Key] = f.keys[g.Key] || gone
+		return gone
 	})
-	if len(e.Given) < before || says(e.Reason) || p.Path != "" && strings.Contains(e.Reason, p.Path) {
+	named := slices.ContainsFunc(f.places, func(p Place) bool { return p.Path != "" && strings.Contains(e.Reason, p.Path) })
+	if len(e.Given) < before || named || f.isSaid(e.Reason) {
 		e.Reason = reasonForgotten
 	}
 	for i, g := range e.Given {
-		if says(g.Title) || quotes(g.Title, texts) {
+		if f.isSaid(g.Title) || f.quotes(g.Title) {
 			e.Given[i].Title = ""
 		}
 	}
 	for i, v := range e.Verdicts {
-		if says(v.Why) {
+		if f.keys[v.Key] || f.isSaid(v.Why) {
 			e.Verdicts[i].Why = ""
 		}
 	}
-	e.Problems, e.Notes = slices.DeleteFunc(e.Problems, says), slices.DeleteFunc(e.Notes, says)
+	e.Problems, e.Notes = slices.DeleteFunc(e.Problems, f.isSaid), slices.DeleteFunc(e.Notes, f.isSaid)
 	if r := e.Result; r != nil {
-		gone := func(h core.MemoryHit) bool { return p.Path != "" && h.Path == p.Path || says(h.Text) }
+		gone := func(h core.MemoryHit) bool {
+			return f.isSaid(h.Text) || slices.ContainsFunc(f.places, func(p Place) bool { return p.Path != "" && h.Path == p.Path })
+		}
 		r.Hits, r.Rejected, r.Withheld = slices.DeleteFunc(r.Hits, gone), slices.DeleteFunc(r.Rejected, gone), slices.DeleteFunc(r.Withheld, gone)
-		if says(r.Why + " " + r.Silence) {
+		if f.isSaid(r.Why + " " + r.Silence) {
 			r.Why, r.Silence = "", reasonForgotten
 		}
 	}
 }
 
-// Says reports whether a text has one of others, whatever their white space and case.
-func Says(text string, others []string) bool {
-	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+// plain ignores white space and case.
+func plain(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+
+// isSaid reports whether a text has one of those that are forgotten.
+func (f forgetting) isSaid(text string) bool {
 	text = plain(text)
-	return slices.ContainsFunc(others, func(other string) bool { return strings.Contains(text, plain(other)) })
+	return text != "" && slices.ContainsFunc(f.texts, func(gone string) bool { return strings.Contains(text, gone) })
 }
 
 // minQuoted is how long a title is at least, in bytes, that is taken for part of a text: headings
 // and names are in many texts.
 const minQuoted = 24
 
-// quotes reports whether a title, which may be cut, is part of one of some texts, such as the
-// request that a passage answers.
-func quotes(title string, texts []string) bool {
+// quotes reports whether a title, which may be cut, is part of a text that is forgotten, such as
+// the request that a passage answers.
+func (f forgetting) quotes(title string) bool {
 	title = strings.TrimSuffix(title, "…")
-	return len(title) >= minQuoted && slices.ContainsFunc(texts, func(text string) bool { return Says(text, []string{title}) })
+	return len(title) >= minQuoted && slices.ContainsFunc(f.texts, func(gone string) bool { return strings.Contains(gone, plain(title)) })
 }
 
 // maxTitle is how many bytes of a title are kept.

@@ -273,10 +273,11 @@ func tail(file string, size int64) ([]byte, error) {
 // isKnown reports whether more is known of an event than what a later line adds.
 func (e Entry) isKnown() bool { return !e.At.IsZero() }
 
-// Forget removes what was given of a place, and words of the texts. The hash of a prompt goes with
+// Forget removes what was given of places, and words of the texts. The hash of a prompt goes with
 // it.
-func (j Journal) Forget(ctx context.Context, p Place, texts ...string) error {
-	return j.rewrite(ctx, func(e *Entry) (keep bool) { e.forget(p, texts); return true })
+func (j Journal) Forget(ctx context.Context, places []Place, texts ...string) error {
+	f := newForgetting(places, texts)
+	return j.rewrite(ctx, func(e *Entry) (keep bool) { f.from(e); return true })
 }
 
 // ForgetSessions removes the entries of sessions.

@@ -171,7 +171,7 @@ func TestProcessesWriteTogether(t *testing.T) {
 }
 
 func TestForget(t *testing.T) {
-	require.NoError(t, In(filepath.Join(t.TempDir(), "absent", "journal.jsonl")).Forget(t.Context(), Place{Path: "a.md"}))
+	require.NoError(t, In(filepath.Join(t.TempDir(), "absent", "journal.jsonl")).Forget(t.Context(), []Place{{Path: "a.md"}}))
 	j := newJournal(t)
 	j.max = 1500 // some of it is in old files
 	of := prompted("of the document", "a.md", "b.md")
@@ -185,9 +185,9 @@ func TestForget(t *testing.T) {
 		require.NoError(t, j.Append(t.Context(), e))
 		require.NoError(t, j.Append(t.Context(), Entry{Head: e.Head, Verdicts: []Verdict{{"b.md", Yes, "names the port is 5432 of it"}}}))
 	}
-	require.NoError(t, j.Forget(t.Context(), Place{Path: "absent.md"}))
+	require.NoError(t, j.Forget(t.Context(), []Place{{Path: "absent.md"}}))
 	require.Equal(t, "names the port is 5432 of it", entries(t, j)[0].Given[1].Why)
-	require.NoError(t, j.Forget(t.Context(), Place{Path: "a.md"}, "the port is 5432"))
+	require.NoError(t, j.Forget(t.Context(), []Place{{Path: "absent.md"}, {Path: "a.md"}}, "the port is 5432"))
 	all := entries(t, j)
 	require.Len(t, all, 5)
 	require.Len(t, all[0].Given, 1)
@@ -199,7 +199,7 @@ func TestForget(t *testing.T) {
 	require.Equal(t, []core.MemoryHit{{Path: "b.md", Text: "kept"}}, all[1].Result.Rejected)
 	require.NotEmpty(t, all[3].Prompt, "it does not say that text")
 	require.NotEmpty(t, all[4].Given, "the session still has the rules")
-	require.NoError(t, j.Forget(t.Context(), Place{}, "port 5432"))
+	require.NoError(t, j.Forget(t.Context(), nil, "port 5432"))
 	all = entries(t, j)
 	require.Empty(t, all[3].Prompt+all[3].Key)
 	require.Len(t, all[3].Given, 1)
@@ -214,13 +214,28 @@ func TestForget(t *testing.T) {
 	require.Empty(t, entries(t, j))
 }
 
+// Verdicts, which later lines give, quote what was given.
+func TestForgetVerdicts(t *testing.T) {
+	j := newJournal(t)
+	for _, path := range []string{"a.md", "b.md"} {
+		e := prompted("of "+path, path)
+		require.NoError(t, j.Append(t.Context(), e))
+		require.NoError(t, j.Append(t.Context(), Entry{Head: e.Head, Verdicts: []Verdict{{path, Yes, "quotes “the port of " + path + "” of it"}}}))
+	}
+	require.NoError(t, j.Forget(t.Context(), []Place{{Path: "a.md"}}))
+	data, err := os.ReadFile(j.file)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "port of a.md")
+	require.Contains(t, string(data), "port of b.md")
+}
+
 // The request of a passage may be what is forgotten, cut.
 func TestForgetCutTitles(t *testing.T) {
 	j := newJournal(t)
 	e := prompted("what now?", "log.jsonl#L2", "b.md")
 	e.Given[0].Title, e.Given[1].Title = "always run the tests with DB=memory, otherwise they…", "Tests"
 	require.NoError(t, j.Append(t.Context(), e))
-	require.NoError(t, j.Forget(t.Context(), Place{Path: "log.jsonl", First: 1, Last: 1}, "Please always run the tests with DB=memory, otherwise they destroy the staging database"))
+	require.NoError(t, j.Forget(t.Context(), []Place{{Path: "log.jsonl", First: 1, Last: 1}}, "Please always run the tests with DB=memory, otherwise they destroy the staging database"))
 	all := entries(t, j)
 	require.Len(t, all[0].Given, 2, "the passage itself is not forgotten")
 	require.Empty(t, all[0].Given[0].Title)
@@ -344,7 +359,7 @@ func FuzzJournal(f *testing.F) {
 		if err := j.Append(context.Background(), prompted("added", "b.md")); err != nil {
 			t.Fatal(err)
 		}
-		if err := j.Forget(context.Background(), Place{Path: "absent"}); err != nil {
+		if err := j.Forget(context.Background(), []Place{{Path: "absent"}}); err != nil {
 			t.Fatal(err)
 		}
 		if after := entries(t, j); len(after) != len(before)+1 {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/source/keptlog"
@@ -238,15 +239,28 @@ func (s Sessions) forgetInIndex(ctx context.Context, project string, at config.F
 	}
 	err := there.Index().ForWriting(ctx, func(m *core.Manager) error {
 		logs, err := logsOf(ctx, m, there.Names(), gone)
-		if err != nil || len(logs) == 0 {
+		if err != nil {
 			return err
 		}
-		return m.ForgetDocuments(ctx, logs...)
+		if len(logs) == 0 { // but what the session itself said is indexed
+			_, err := m.Index(ctx, core.IndexOptions{Purge: true})
+			return err
+		}
+		return errors.Join(m.ForgetDocuments(ctx, logs...), at.Journal().Forget(ctx, placesOf(logs)))
 	})
 	if err != nil {
 		return fmt.Errorf("forget sessions of %s: %w", project, err)
 	}
 	return nil
+}
+
+// placesOf returns the whole documents.
+func placesOf(documents []string) []journal.Place {
+	places := make([]journal.Place, len(documents))
+	for i, document := range documents {
+		places[i].Path = document
+	}
+	return places
 }
 
 // logsOf returns the indexed logs of sessions. names are those of the workspace's files.
@@ -303,16 +317,17 @@ func (s Sessions) OldLogs(ctx context.Context, since time.Time, all bool) ([]Old
 	return logs, nil
 }
 
-// RemoveLogs forgets what is kept of logs, at once also in the index.
+// RemoveLogs forgets what is kept of logs, at once also in the index and the journal.
 func (s Sessions) RemoveLogs(ctx context.Context, logs []OldLog) (err error) {
-	projects := map[string]bool{}
+	projects := map[string][]OldLog{}
 	for _, log := range logs {
 		if err = keptlog.In(log.at.Kept()).Remove(log.Path); err != nil {
 			break
 		}
-		projects[log.Project] = true
+		projects[log.Project] = append(projects[log.Project], log)
 	}
-	for project := range projects {
+	for project, removed := range projects {
+		err = errors.Join(err, forgetLogs(ctx, removed))
 		there, opening := s.w, error(nil)
 		if _, gone := os.Stat(project); gone != nil {
 			continue
@@ -322,7 +337,7 @@ func (s Sessions) RemoveLogs(ctx context.Context, logs []OldLog) (err error) {
 		}
 		if opening == nil && there.Project == project {
 			opening = there.Index().ForWriting(ctx, func(m *core.Manager) error {
-				_, err := m.Index(ctx, core.IndexOptions{})
+				_, err := m.Index(ctx, core.IndexOptions{Purge: true})
 				return err
 			})
 		}
@@ -331,6 +346,19 @@ func (s Sessions) RemoveLogs(ctx context.Context, logs []OldLog) (err error) {
 		}
 	}
 	return err
+}
+
+// forgetLogs removes the logs of a project, and their sessions, from its journal.
+func forgetLogs(ctx context.Context, logs []OldLog) error {
+	documents := make([]string, len(logs))
+	for i, log := range logs {
+		documents[i] = log.Path
+	}
+	own := logs[0].at.Journal()
+	return errors.Join(own.Forget(ctx, placesOf(documents)), own.ForgetSessions(ctx, func(agent, id string) bool {
+		name := SessionID(hook.Event{Agent: agent, Session: id})
+		return slices.ContainsFunc(documents, func(document string) bool { return isLogOf(document, name) })
+	}))
 }
 
 // Retain deletes sessions of all projects, and what is kept of logs that agents deleted, if they

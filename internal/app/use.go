@@ -161,41 +161,58 @@ func (u Use) ForgetStatement(ctx context.Context, p notes.Statement, c notes.Cha
 		p = p.At(c.Line)
 	}
 	path := u.w.Names().Of(filepath.Join(p.Dir, filepath.FromSlash(p.Name)))
-	return u.Forget(ctx, journal.Place{Path: path, First: p.First, Last: p.Last}, texts...)
+	return u.Forget(ctx, []journal.Place{{Path: path, First: p.First, Last: p.Last}}, texts...)
 }
 
 // Hide hides chunks of a document from search, or without ids all of it, and returns how many.
 func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...string) (int, error) {
+	chunks, err := m.Chunks(ctx, path)
+	if err != nil {
+		return 0, err
+	}
 	places := []journal.Place{{Path: path}}
-	var texts []string // other passages may name these as their requests
 	if len(ids) > 0 {
-		chunks, err := m.Chunks(ctx, path)
-		if err != nil {
-			return 0, err
-		}
 		places = nil
-		for _, h := range chunks {
-			if slices.Contains(ids, h.ID) {
-				places = append(places, journal.Place{Path: path, First: h.StartLine, Last: h.EndLine})
-				texts = append(texts, h.Text)
-			}
+	}
+	var texts []string // prompts say these, and other passages name them as their requests
+	for _, h := range chunks {
+		if len(ids) > 0 && !slices.Contains(ids, h.ID) {
+			continue
+		}
+		if texts = append(texts, h.Text); len(ids) > 0 {
+			places = append(places, journal.Place{Path: path, First: h.StartLine, Last: h.EndLine})
 		}
 	}
-	texts = slices.DeleteFunc(texts, tooShort)
 	n, err := m.Forget(ctx, path, ids...)
-	for _, p := range places {
-		if err == nil {
-			err = u.Forget(ctx, p, texts...)
-		}
+	if err != nil {
+		return n, err
 	}
-	return n, err
+	return n, u.Forget(ctx, places, slices.DeleteFunc(texts, tooShort)...)
 }
 
-// Forget removes a place and texts from the journal.
-func (u Use) Forget(ctx context.Context, p journal.Place, texts ...string) error {
+// HideLine hides the turn of a log that begins at a line and makes no chunk.
+func (u Use) HideLine(ctx context.Context, m *core.Manager, path string, line int) error {
+	exchanges, err := m.Exchanges(ctx, path)
+	if err != nil {
+		return err
+	}
+	var texts []string
+	for _, e := range exchanges {
+		if e.StartLine == line {
+			texts = append(texts, e.Request)
+		}
+	}
+	if err := m.ForgetLine(ctx, path, line); err != nil {
+		return err
+	}
+	return u.Forget(ctx, []journal.Place{{Path: path, First: line, Last: line}}, slices.DeleteFunc(texts, tooShort)...)
+}
+
+// Forget removes places and texts from the journal.
+func (u Use) Forget(ctx context.Context, places []journal.Place, texts ...string) error {
 	at, err := u.w.Folders()
 	if err != nil {
 		return err
 	}
-	return at.Journal().Forget(ctx, p, texts...)
+	return at.Journal().Forget(ctx, places, texts...)
 }
