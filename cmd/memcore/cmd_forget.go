@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/kind"
-	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/plain"
 )
 
@@ -28,13 +28,15 @@ TEXT or has all its words. A CITATION as search prints it, such as notes/staging
 those lines of a Markdown file in the workspace or in your own memory. memcore shows the change and
 asks on a terminal; elsewhere it needs --yes. 'memcore save --undo' takes it back.
 
---from-index keeps the files and hides what the CITATION names from search, such as a turn of a
-conversation. It also takes a name as turns give it, such as k3f9a-12. --source hides a whole document. --id names a hit: in a Markdown file it is deleted,
+--from-index keeps the files and hides what the CITATION names from search. It also takes a name as
+turns give it, such as k3f9a-12. A turn of a conversation is hidden without it, since memcore never
+changes a log. --source hides a whole document. --id names a hit: in a Markdown file it is deleted,
 with --from-index or in other documents it is hidden. --remember shows a hidden document again.
-Later changes of a hidden document are found.`,
+Later changes of a hidden document are found. Paths are those of citations, or those of the shell.`,
 		Args: arguments(cobra.ArbitraryArgs, "a text or a citation"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text := strings.TrimSpace(strings.Join(args, " "))
+			text := a.TypedPassage(strings.TrimSpace(strings.Join(args, " ")))
+			o.source, o.remember = a.TypedDocument(o.source), a.TypedDocument(o.remember)
 			named := 0
 			for _, name := range []string{text, o.id, o.source, o.remember} {
 				if name != "" {
@@ -80,33 +82,46 @@ func forgetNamed(ctx context.Context, a *cli, text string, o forgetOptions) erro
 	case o.id != "":
 		return a.Index().ForWriting(ctx, func(m *core.Manager) error { return forgetHit(ctx, a, m, o) })
 	case o.fromIndex:
-		m := anyCitation().FindStringSubmatch(text)
-		if m == nil && core.IsPassageName(text) {
-			return a.Index().ForWriting(ctx, func(manager *core.Manager) error {
-				p, err := manager.Read(ctx, text)
+		document, first, last, cited := paths.ParseCitation(text)
+		if !cited && !core.IsPassageName(text) {
+			return kind.Hint(kind.Usagef("forget --from-index: %q is no citation", text), "'memcore search' prints them; --source takes a whole document")
+		}
+		return a.Index().ForWriting(ctx, func(m *core.Manager) error {
+			if !cited {
+				p, err := m.Read(ctx, text)
 				if err != nil {
 					return err
 				}
-				return forgetLines(ctx, a, manager, p.Path, p.StartLine, p.EndLine, o.yes)
-			})
-		}
-		if m == nil {
-			return kind.Hint(kind.Usagef("forget --from-index: %q is no citation", text), "'memcore search' prints them; --source takes a whole document")
-		}
-		first, _ := strconv.Atoi(m[2])
-		last := first
-		if m[3] != "" {
-			last, _ = strconv.Atoi(m[3])
-		}
-		return a.Index().ForWriting(ctx, func(manager *core.Manager) error {
-			return forgetLines(ctx, a, manager, m[1], first, last, o.yes)
+				document, first, last = p.Path, p.StartLine, p.EndLine
+			}
+			return forgetLines(ctx, a, m, document, first, last, o.yes)
 		})
+	}
+	if hidden, err := forgetCited(ctx, a, text, o.yes); hidden || err != nil {
+		return err
 	}
 	place, err := a.Notes().Find(ctx, text)
 	if err != nil {
 		return err
 	}
 	return forgetPlace(ctx, a, place, o.yes)
+}
+
+// forgetCited hides the lines of an indexed document that memcore never changes, such as a log, and
+// reports whether the text cites such a one.
+func forgetCited(ctx context.Context, a *cli, text string, yes bool) (is bool, err error) {
+	document, first, last, cited := paths.ParseCitation(text)
+	if !cited || strings.EqualFold(path.Ext(document), ".md") {
+		return false, nil
+	}
+	err = a.Index().ForWriting(ctx, func(m *core.Manager) error {
+		if _, err := m.Chunks(ctx, document); errors.Is(err, core.ErrNotIndexed) {
+			return nil
+		}
+		is = true
+		return forgetLines(ctx, a, m, document, first, last, yes)
+	})
+	return is, err
 }
 
 // forgetLines asks, then hides what the index has of lines of a document.
@@ -231,9 +246,6 @@ func notIndexed(err error) error {
 	}
 	return err
 }
-
-// anyCitation matches lines of any document.
-var anyCitation = lazy.Regexp(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
 
 func forgetPlace(ctx context.Context, a *cli, p notes.Statement, yes bool) error {
 	journal, err := a.Notes().Journal()

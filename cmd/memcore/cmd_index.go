@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/kind"
-	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/workspace"
 )
@@ -82,12 +80,12 @@ func registerSources(a *cli, cmd *cobra.Command, at config.Folders, add, forget 
 	change := func(s *workspace.Sources) error {
 		s.Workspace = a.Project
 		for _, path := range forget {
-			if err := s.Forget(inMainCheckout(a, path)); err != nil {
+			if err := s.Forget(a.InMainCheckout(path)); err != nil {
 				return kind.Usagef("--forget: %w", err)
 			}
 		}
 		for _, path := range add {
-			if err := s.Add(inMainCheckout(a, path)); err != nil {
+			if err := s.Add(a.InMainCheckout(path)); err != nil {
 				return kind.Usagef("index: %w", err)
 			}
 		}
@@ -101,16 +99,6 @@ func registerSources(a *cli, cmd *cobra.Command, at config.Folders, add, forget 
 	}
 	_, err := workspace.Change(cmd.Context(), at.Sources(), change)
 	return err
-}
-
-// inMainCheckout returns a path as the main checkout has it, since that is what is indexed.
-func inMainCheckout(a *cli, path string) string {
-	project := a.WorkingDirectories()
-	absolute := paths.Resolve(path)
-	if rel, inside := paths.Within(a.Checkout, absolute); inside && a.Checkout != a.Project && project.Documents() != "" {
-		return filepath.Join(project.Documents(), rel)
-	}
-	return path
 }
 
 // agreeToRemove says how many documents leave the index by a change of the sources, and asks, if

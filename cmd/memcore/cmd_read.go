@@ -18,7 +18,7 @@ notes/staging.md#L10-L20, at most 600 tokens, with the names of what is before a
 open lines of their lists with it, or with the tool memory_read.`,
 		Args: arguments(cobra.ExactArgs(1), "a name or a citation"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.Memory().ReadPassage(cmd.Context(), args[0])
+			text, err := a.Memory().ReadPassage(cmd.Context(), a.TypedPassage(args[0]))
 			if errors.Is(err, core.ErrNoPassage) {
 				return kind.Hint(err, "names are those of 'memcore retrieve' in this workspace, and change with the path of a document; 'memcore index' reads what is new")
 			}

@@ -45,7 +45,7 @@ of words. What was written a moment ago is found, too.`,
 			if scope != "" && scope != core.ScopeProject && scope != core.ScopeGlobal {
 				return kind.Usagef("--scope is %q, want project or global", scope)
 			}
-			request := httpapi.SearchRequest{Query: strings.TrimRight(text, "\r\n"), Scope: scope, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind,
+			request := httpapi.SearchRequest{Query: strings.TrimRight(text, "\r\n"), Scope: scope, Path: a.TypedDocument(q.narrow.path), Kind: q.narrow.kind,
 				Times: q.narrow.Times, Limit: q.limit, Session: id, Exact: exact}
 			if sessions || id != "" {
 				return searchSessions(cmd.Context(), a, request)

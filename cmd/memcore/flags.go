@@ -58,7 +58,7 @@ func (q *queryFlags) check(cmd *cobra.Command) error {
 }
 
 func retrieveRequest(a *cli, q queryFlags, text string) httpapi.RetrieveRequest {
-	return httpapi.RetrieveRequest{Query: text, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times, Limit: q.limit}
+	return httpapi.RetrieveRequest{Query: text, Path: a.TypedDocument(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times, Limit: q.limit}
 }
 
 // narrowFlags limit a query to a part of memory.

@@ -93,7 +93,8 @@ func (n Notes) cited(text string) (p notes.Statement, ok bool, err error) {
 			return p, true, nil
 		}
 	}
-	return p, true, kind.Usagef("%s is neither in the workspace nor in your own memory; change it with an editor", m[1])
+	return p, true, kind.Hint(kind.Usagef("%s is neither in the workspace nor in your own memory, so memcore does not change it", m[1]),
+		"change it with an editor; 'memcore forget --from-index' with the same citation hides it from search")
 }
 
 // statement returns the one statement with a text.
@@ -109,7 +110,7 @@ func (n Notes) statement(ctx context.Context, text string) (notes.Statement, err
 		if waiting, err := n.Proposals().About(text); err == nil && len(waiting) > 0 {
 			return notes.Statement{}, kind.Hint(kind.Usagef("no memory file says %q yet; it waits as a proposal", text), "to drop it: memcore memory pending --decline "+waiting[0].ID)
 		}
-		return notes.Statement{}, kind.Hint(kind.Usagef("no memory file says %q", text), "'memcore search' finds it elsewhere; then name it by its citation")
+		return notes.Statement{}, kind.Hint(kind.Usagef("no memory file says %q", text), "'memcore search' finds it elsewhere; 'memcore forget --from-index' with its citation hides it there")
 	}
 	for _, p := range found {
 		n.w.Note("%s: %s", p.Citation(), p.Text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -94,21 +95,69 @@ func (c *Config) FileNamed(name string) string {
 	return name
 }
 
-// DocumentPath is a document's path relative to the workspace.
+// DocumentPath returns how citations name a document or folder; "" is all of the workspace.
 func (c *Config) DocumentPath(name string) string {
-	if name == "" {
-		return ""
-	}
-	if strings.HasPrefix(name, resource.Scheme) || strings.HasPrefix(name, session.PathPrefix) || strings.HasPrefix(name, core.RemotePath) {
+	if name == "" || isNoFile(name) {
 		return name
 	}
-	if filepath.IsAbs(name) {
-		return c.Names().Of(filepath.Clean(name))
+	file := c.Expand(name)
+	if !filepath.IsAbs(file) {
+		name = paths.Clean(name)
+	} else if name = c.Names().Of(filepath.Clean(file)); path.IsAbs(name) { // a link may lead into the workspace
+		if real := c.Names().Of(paths.Resolve(file)); !path.IsAbs(real) {
+			name = real
+		}
 	}
-	if name = paths.Clean(name); name == "." {
+	if name == "." {
 		return ""
 	}
 	return name
+}
+
+// isNoFile reports whether a document of this name is in no file of its own.
+func isNoFile(name string) bool {
+	return strings.HasPrefix(name, resource.Scheme) || strings.HasPrefix(name, session.PathPrefix) || strings.HasPrefix(name, core.RemotePath)
+}
+
+// TypedDocument is DocumentPath of what a person types: as a citation has it, or as the shell does,
+// absolute or relative to the current folder, perhaps in another working directory.
+func (c *Config) TypedDocument(name string) string {
+	if name == "" || isNoFile(name) {
+		return name
+	}
+	file := c.Expand(name)
+	if !filepath.IsAbs(file) {
+		here := filepath.Join(paths.Absolute(c.From()), filepath.FromSlash(file))
+		dotted := strings.HasPrefix(filepath.ToSlash(file), "./") || strings.HasPrefix(filepath.ToSlash(file), "../") || file == "." || file == ".."
+		if !exists(here) || exists(c.FileNamed(name)) && !dotted {
+			return c.DocumentPath(name)
+		}
+		file = here
+	}
+	return c.DocumentPath(c.InMainCheckout(file))
+}
+
+// TypedPassage is TypedDocument for the document of a citation. Other texts stay.
+func (c *Config) TypedPassage(text string) string {
+	document, first, last, ok := paths.ParseCitation(strings.TrimSpace(text))
+	if !ok {
+		return text
+	}
+	return paths.Citation(c.TypedDocument(document), first, last)
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
+}
+
+// InMainCheckout returns a path as the main checkout has it, since that is what is indexed.
+func (c *Config) InMainCheckout(path string) string {
+	documents := c.WorkingDirectories().Documents()
+	if rel, inside := paths.Within(c.Checkout, paths.Resolve(path)); inside && c.Checkout != c.Project && documents != "" {
+		return filepath.Join(documents, rel)
+	}
+	return path
 }
 
 // ForeignHint is for a folder of another user.
