@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/memcore/memcore/core/relevance"
@@ -44,6 +45,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"embedded":        wantEmbedded,
 	"chat-model":      startChatModel,
 	"past-session":    writePastSession,
+	"traces":          findTraces,
 	"until":           until,
 	"upstream":        startUpstream,
 	"free-address":    findAddress,
@@ -221,7 +223,7 @@ func writeOverview(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // writePastSession writes a log of Claude Code about the current folder, on the branch of the variable
-// BRANCH: past-session NAME ANSWER
+// BRANCH, and sets LOG to its path: past-session NAME ANSWER
 func writePastSession(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: past-session NAME ANSWER")
@@ -238,7 +240,39 @@ func writePastSession(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		log = append(append(log, line...), '\n')
 	}
-	ts.Check(os.WriteFile(filepath.Join(dir, args[0]+".jsonl"), log, 0o600))
+	file := filepath.Join(dir, args[0]+".jsonl")
+	ts.Check(os.WriteFile(file, log, 0o600))
+	ts.Setenv("LOG", file)
+}
+
+// findTraces looks for a word in all files below folders, also in compressed ones: traces WORD
+// FOLDER…
+func findTraces(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: traces WORD FOLDER…")
+	}
+	decoder, err := zstd.NewReader(nil)
+	ts.Check(err)
+	defer decoder.Close()
+	var files []string
+	for _, root := range args[1:] {
+		ts.Check(filepath.WalkDir(ts.MkAbs(root), func(path string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err == nil && strings.HasSuffix(path, ".zst") {
+				text, err = decoder.DecodeAll(text, nil)
+			}
+			if strings.Contains(strings.ToLower(string(text)), strings.ToLower(args[0])) {
+				files = append(files, path)
+			}
+			return err
+		}))
+	}
+	if neg == (len(files) > 0) {
+		ts.Fatalf("%q is in %d files: %s", args[0], len(files), strings.Join(files, ", "))
+	}
 }
 
 // textsEmbedded is the key of the counter of embedded texts.
