@@ -546,3 +546,22 @@ func TestASourceThatCannotBeListed(t *testing.T) {
 	mem.options.Sources = listed
 	require.NoError(t, mem.open().Check(t.Context()))
 }
+
+// A folder that is not there has no documents, so that an index without it is complete; one that
+// only cannot be read may have some.
+func TestIndexWithoutASource(t *testing.T) {
+	for want, missing := range map[core.State]source.Source{
+		core.StateReady:    source.NewFolder(source.FolderOptions{Path: filepath.Join(t.TempDir(), "vault")}),
+		core.StateBuilding: faultySource{},
+	} {
+		mem := newMemory(t)
+		mem.options.Sources = append(mem.options.Sources, missing)
+		m := mem.open()
+		require.Len(t, index(t, m).Warnings, 1)
+		status, err := m.Status(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, status.State)
+		require.Len(t, status.Problems, 1)
+		require.Equal(t, want, search(t, m, "staging").State)
+	}
+}

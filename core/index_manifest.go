@@ -22,7 +22,7 @@ type manifest struct {
 	Dimension int       `json:"dimension,omitempty"` // 0 until the first vector
 	Chunking  string    `json:"chunking"`
 	Scale     []float64 `json:"scale,omitempty"`  // of the embedder's cosines, if it was measured
-	Complete  bool      `json:"complete"`         // every document was read at least once
+	Complete  bool      `json:"complete"`         // every document there was read at least once
 	Said      string    `json:"said,omitempty"`   // hash of said.json
 	Purged    string    `json:"purged,omitempty"` // hash of the list of what is forgotten, at the last purge
 	Updated   time.Time `json:"updated"`

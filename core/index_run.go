@@ -243,7 +243,7 @@ func (w *writer) updateIndexes(ctx context.Context, found changes) error {
 	if _, err := w.indexText(ctx, found, time.Time{}); err != nil {
 		return err
 	}
-	if !w.manifest.Complete && len(found.failed) == 0 {
+	if !w.manifest.Complete && !found.hidden {
 		w.manifest.Complete = true
 		if err := w.manifest.save(w.folder); err != nil {
 			return err

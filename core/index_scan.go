@@ -3,7 +3,9 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/memcore/memcore/core/source"
@@ -17,6 +19,7 @@ type changes struct {
 	total   int       // documents on disk
 	skipped []source.Skip
 	failed  []string // sources that could not be listed; their documents stay as they are
+	hidden  bool     // one of them may have documents: it is there
 }
 
 type located struct {
@@ -39,6 +42,7 @@ func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 		if err != nil {
 			found.failed = append(found.failed, fmt.Sprintf("%s: %v", from.Name(), err))
 			unlisted[from.Name()] = true
+			found.hidden = found.hidden || !errors.Is(err, fs.ErrNotExist)
 			continue
 		}
 		for _, skip := range listing.Skipped {

@@ -106,6 +106,15 @@ func NewFolder(options FolderOptions) *Folder {
 // Name returns the folder as citations name it.
 func (f *Folder) Name() string { return f.names.Of(f.options.Path) }
 
+// A missingError is the path of a folder that is not there.
+type missingError string
+
+func (path missingError) Error() string {
+	return fmt.Sprintf("%s does not exist: create it, or leave it out: memcore index --forget '%[1]s'", string(path))
+}
+
+func (missingError) Unwrap() error { return fs.ErrNotExist }
+
 // A root is the current place of a Folder on disk.
 type root struct {
 	path string // as given, absolute
@@ -117,7 +126,7 @@ func (f *Folder) locate() (root, error) {
 	path := f.options.Path
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return root{}, fmt.Errorf("%s does not exist: create it, or index another path: %w", path, fs.ErrNotExist)
+		return root{}, missingError(path)
 	}
 	if err != nil {
 		return root{}, fmt.Errorf("%s cannot be reached: %w", path, err)

@@ -244,7 +244,7 @@ func TestListErrors(t *testing.T) {
 		is     error
 	}{
 		{"missing", NewFolder(FolderOptions{Path: filepath.Join(dir, "gone")}), t.Context(),
-			filepath.Join(dir, "gone") + " does not exist: create it, or index another path", fs.ErrNotExist},
+			filepath.Join(dir, "gone") + " does not exist: create it, or leave it out: memcore index --forget '" + filepath.Join(dir, "gone") + "'", fs.ErrNotExist},
 		{"a file where a folder should be", NewFolder(FolderOptions{Path: filepath.Join(dir, "file.md", "x")}), t.Context(), "cannot be reached", nil},
 		{"unreadable", unreadable, t.Context(), "cannot be read: check its permissions", fs.ErrPermission},
 		{"a secret", NewFolder(FolderOptions{Path: filepath.Join(dir, "id_rsa.md")}), t.Context(), "is never read: its name is that of a secret", nil},
