@@ -118,10 +118,14 @@ func (q *query) rankedUnits(t *turn, question relevance.Query, ranked []*candida
 }
 
 // isListable leaves out what a list never has: the prompt's own words, documents that the context
-// has or the prompt names, notes of another day, and what is near by chance alone.
+// has or the prompt names, notes of another day, and what is near by chance alone. All that is of a
+// time is listed for a prompt that asks for nothing else.
 func (q *query) isListable(t *turn, c *candidate, telling []float64, known bool) bool {
 	if c.had || c.refused == verdictQuestion || c.refused == verdictOtherDay || t.namesDocument(c.Path) || c.record.Kind == source.KindConversation && t.echoes(c.Text) {
 		return false
+	}
+	if t.onlyTime && c.byTime {
+		return true
 	}
 	held := relevance.MassOf(telling, c.Holds)
 	if c.Cosine == nil || !known {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -263,7 +264,8 @@ func yearsOf(span when.Span) string {
 // then.
 const byTime = 0.5
 
-// admitTimely raises such candidates to byTime. Their order stays.
+// admitTimely raises such candidates to byTime. Their order stays, but the parts of a note of the
+// day that is asked for are in that of the note.
 func admitTimely(ranked []*candidate, a askedTimes) {
 	if !a.only {
 		return
@@ -275,4 +277,25 @@ func admitTimely(ranked []*candidate, a askedTimes) {
 		}
 	}
 	sortByScore(ranked)
+	for _, s := range a.spans {
+		if s.To.Sub(s.From) > 25*time.Hour { // no day
+			return
+		}
+	}
+	places := map[string][]int{}
+	for i, c := range ranked {
+		if d, _ := a.said(c.record); c.byTime && d.Day {
+			places[c.Path] = append(places[c.Path], i)
+		}
+	}
+	for _, of := range places {
+		parts := make([]*candidate, len(of))
+		for i, place := range of {
+			parts[i] = ranked[place]
+		}
+		slices.SortStableFunc(parts, func(x, y *candidate) int { return cmp.Compare(x.record.StartLine, y.record.StartLine) })
+		for i, place := range of {
+			ranked[place] = parts[i]
+		}
+	}
 }

@@ -133,3 +133,21 @@ func TestAdmitTimely(t *testing.T) {
 	admitTimely(other, timesAsked("what did I tell you about nginx on Tuesday", wednesday))
 	require.Equal(t, ranked(), other, "a question about something else is not changed")
 }
+
+// A daily note is read from its beginning. The parts of a month's notes stay in their order.
+func TestAdmitTimelyNote(t *testing.T) {
+	for question, want := range map[string][]int{"what did I note on Tuesday": {4, 9, 14}, "what did I note this month": {9, 14, 4}} {
+		var ranked []*candidate
+		for i, line := range []int{9, 14, 4} {
+			ranked = append(ranked, scored(0.03/float64(i+1), store.Record{ID: "a", Kind: source.KindMarkdown, Path: "daily.md", StartLine: line, Time: wednesday.AddDate(0, 0, -1)}))
+		}
+		asked := timesAsked(question, wednesday)
+		asked.readDocuments(&manifest{Documents: map[string]entry{"daily.md": {Said: noteDate{At: wednesday.AddDate(0, 0, -1), Day: true}}}})
+		admitTimely(ranked, asked)
+		var lines []int
+		for _, c := range ranked {
+			lines = append(lines, c.record.StartLine)
+		}
+		require.Equal(t, want, lines, question)
+	}
+}

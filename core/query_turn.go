@@ -104,6 +104,9 @@ func (q *query) answerTurn(t *turn, g gathered) []*candidate {
 	switch t.question = t.question || t.onlyTime; {
 	case t.onlyTime:
 		q.sparing = false // more than one answer is right
+		if q.lines > 0 {  // which have the others of that time
+			q.limit = min(q.limit, maxAnswers)
+		}
 	case t.question:
 		q.limit = min(q.limit, maxAnswers)
 		if q.lines > 0 {
