@@ -64,6 +64,7 @@ func TestTitleAndMeta(t *testing.T) {
 		{"broken", "---\na: 1\nb: [\n---\ntext", "", "map[]", "---\na: 1\nb: [\n---\n\ntext", "3: did not find"},
 		{"a list", "---\n- a\n---\ntext", "", "map[]", "---\n- a\n---\n\ntext", "2: it is not a mapping"},
 		{"the same key twice", "---\na: 1\na: 2\n---\ntext", "", "map[]", "---\na: 1\na: 2\n---\n\ntext", "3: mapping key"},
+		{"a template", "---\na: 1\ndate: {{date}}\n---\ntext", "", "map[]", "---\na: 1\ndate: {{date}}\n---\n\ntext", "3: a key of it is a mapping or a list, as braces of a template"},
 		{"an alias of itself", "---\na: &x [*x]\n---\ntext", "", "map[]", "---\na: &x [*x]\n---\n\ntext", "2: "},
 		{"invalid UTF-8", "a\nb\xffc", "", "map[]", "a\nb\ufffdc", "2: invalid UTF-8"},
 	} {
@@ -83,6 +84,14 @@ func TestTitleAndMeta(t *testing.T) {
 				t.Errorf("Markdown(%q): warnings %q, want %q", tt.src, got, tt.warning)
 			}
 		})
+	}
+}
+
+// What a template runs when a note is made of it is no section.
+func TestTemplate(t *testing.T) {
+	doc := chunker.Markdown("daily.md", []byte("# Day\n\nWhat was done.\n\n## Log\n\n<% tp.file.cursor() %>\n"), chunker.Options{})
+	if len(doc.Chunks) != 1 || strings.Contains(doc.Chunks[0].Text, "cursor") {
+		t.Errorf("chunks %+v, want one without the command", doc.Chunks)
 	}
 }
 

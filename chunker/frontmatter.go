@@ -248,11 +248,28 @@ func parseYAML(text string) (map[string]any, int, error) {
 	if valuesIn(content, map[*yaml.Node]int{}) > largestMeta {
 		return nil, content.Line, fmt.Errorf("it has more than %d values, aliases followed", largestMeta)
 	}
+	if key := keyOfParts(content); key != nil {
+		return nil, key.Line, errors.New("a key of it is a mapping or a list, as braces of a template without quotes make it, such as {{date}}")
+	}
 	var meta map[string]any
 	if err := content.Decode(&meta); err != nil {
 		return nil, lineOf(err), withoutLine(err)
 	}
 	return plain(meta).(map[string]any), 0, nil
+}
+
+// keyOfParts returns the first key that has parts of its own, which YAML allows and its decoder
+// reports in terms of Go; nil if there is none.
+func keyOfParts(n *yaml.Node) *yaml.Node {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && (c.Kind == yaml.MappingNode || c.Kind == yaml.SequenceNode) {
+			return c
+		}
+		if key := keyOfParts(c); key != nil {
+			return key
+		}
+	}
+	return nil
 }
 
 func lineOf(err error) int {

@@ -1,5 +1,5 @@
 // Package payload finds what a text carries but nobody reads: data URIs, runs of base64 and hex,
-// keys in armour, minified code, drawings as JSON, long tables of numbers.
+// keys in armour, minified code, drawings as JSON, long tables of numbers, commands of a template.
 //
 // It judges by shape alone: length, alphabet, how often the kind of character changes. Text of any
 // language stays, also without spaces, as do code, hashes, URLs and long identifiers.
@@ -9,6 +9,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // Mark stands for a payload in the text that is left.
@@ -20,10 +22,11 @@ type Span struct{ Start, End int }
 
 // Find returns the payloads of a text, in order and apart. Its time is linear in the text.
 func Find(text string) []Span {
-	if len(text) < minURI {
-		return nil
-	}
 	var f finder
+	f.inTemplate(text)
+	if len(text) < minURI {
+		return f.sorted()
+	}
 	var b base64Lines
 	var a armour
 	var n numberRows
@@ -46,6 +49,18 @@ func Find(text string) []Span {
 	b.end(&f)
 	n.end(&f)
 	return f.sorted()
+}
+
+// command matches what Templater, of Obsidian, runs when a note is made of a template.
+var command = lazy.Regexp(`(?s)<%(?:[-_]?\*|[-_+~]?\s*(?:await\s+)?tp\.).*?%>`)
+
+func (f *finder) inTemplate(text string) {
+	if !strings.Contains(text, "<%") {
+		return
+	}
+	for _, at := range command().FindAllStringIndex(text, -1) {
+		f.add(at[0], at[1])
+	}
 }
 
 // Without returns a text with Mark in the place of each payload.

@@ -54,6 +54,8 @@ func TestPayloadsGo(t *testing.T) {
 	script := strings.Repeat(`function a(b,c){var d=b[c];if(!d){return null}for(var e=0;e<d.length;e++){d[e].f(c)}return d}`, 20)
 	for _, tt := range []struct{ name, text, want string }{
 		{"image", "![logo](data:image/png;base64," + long + ") is blue", "![logo](data:image/png;base64,…) is blue"},
+		{"commands of a template", "Note <% tp.file.cursor() %> of <%- await tp.date.now() %>\n\n<%*\nconst a = 1\ntR += a\n%>\nend", "Note … of …\n\n…\nend"},
+		{"other code in such marks", "<%= link_to post %> and <% if post %>", "<%= link_to post %> and <% if post %>"},
 		{"image by reference", "[image1]: <data:image/png;base64," + long + ">\n", "[image1]: <data:image/png;base64,…>\n"},
 		{"drawing in a style", `a{background:url("data:image/svg+xml;utf8,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'><path d='M0 0h8'/></svg>")}`, `a{background:url("data:image/svg+xml;utf8,…")}`},
 		{"font", "src: url(data:font/woff2;charset=utf-8;base64," + long + ")", "src: url(data:font/woff2;charset=utf-8;base64,…)"},
