@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +25,8 @@ type record struct {
 	What []string `json:"what,omitempty"`
 	// Created means that memcore made the file.
 	Created bool `json:"created,omitempty"`
+	// Folders are those that memcore made for it, the innermost first.
+	Folders []string `json:"folders,omitempty"`
 	// Empty are the objects and lists of a JSON file that were there before, with nothing in them.
 	// They stay when memcore's entries are taken out of them.
 	Empty []string `json:"empty,omitempty"`
@@ -48,7 +52,7 @@ func (o Options) recordOf(file string) *record {
 // newRecord returns the record of a change that adds memcore's entries. before is the record that
 // the file had, or nil.
 func newRecord(c Change, before *record, empty, what []string) *record {
-	r := &record{Created: c.Created, Empty: empty, What: what}
+	r := &record{Created: c.Created, Folders: c.missingFolders(), Empty: empty, What: what}
 	original := c.Before
 	if before != nil && !c.Created { // entries of an earlier run are in the file
 		r.Created, r.Empty, r.What = before.Created, append(r.Empty, before.Empty...), append(before.What, what...)
@@ -61,6 +65,16 @@ func newRecord(c Change, before *record, empty, what []string) *record {
 		r.Sum, r.Cuts = sumOf(c.After), cuts
 	}
 	return r
+}
+
+// missingFolders returns the folders of the file that are not there, the innermost first.
+func (c Change) missingFolders() (missing []string) {
+	for folder := filepath.Dir(c.File); ; folder = filepath.Dir(folder) {
+		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) || folder == filepath.Dir(folder) {
+			return missing
+		}
+		missing = append(missing, folder)
+	}
 }
 
 // original returns the file without what memcore added, if the text is still as memcore wrote it.
@@ -129,11 +143,26 @@ func (o Options) Apply(ctx context.Context, journal *notes.Journal, label string
 		return err
 	}
 	for _, c := range changes {
-		if folder := filepath.Dir(c.File); c.Removed && filepath.Base(folder) == recallName {
-			_ = os.Remove(folder) // the skill's own folder, unless there is something else in it
+		if c.Removed {
+			o.removeFolders(c.File)
 		}
 	}
 	return nil
+}
+
+// removeFolders removes the folders of a removed file that memcore made, unless there is something
+// else in them.
+func (o Options) removeFolders(file string) {
+	var made []string
+	if r := o.recordOf(file); r != nil {
+		made = r.Folders
+	}
+	if folder := filepath.Dir(file); len(made) == 0 && filepath.Base(folder) == recallName {
+		made = []string{folder} // the skill's own
+	}
+	for _, folder := range made {
+		_ = os.Remove(folder)
+	}
 }
 
 func (o Options) remember(ctx context.Context, changes []Change) error {
@@ -148,7 +177,11 @@ func (o Options) remember(ctx context.Context, changes []Change) error {
 			if all.Files == nil {
 				all.Files = map[string]record{}
 			}
-			all.Files[c.File] = *c.record
+			r := *c.record
+			// What was made for an earlier file of this name, which was taken back, is still there.
+			r.Folders = distinct(append(all.Files[c.File].Folders, r.Folders...))
+			slices.Reverse(r.Folders)
+			all.Files[c.File] = r
 		}
 		return nil
 	})
