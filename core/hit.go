@@ -134,6 +134,9 @@ type SearchOptions struct {
 	Session  string
 	// Exact keeps only hits that hold the query as it is written, in upper or lower case.
 	Exact bool
+	// Stated also finds sentences that a user stated in messages of which nothing else is indexed,
+	// as hits of the conversation, unless Kind says otherwise.
+	Stated bool
 
 	Scope         string
 	Path          string

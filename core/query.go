@@ -102,8 +102,12 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 
 func forSearch(o SearchOptions) selection {
 	limit := cmp.Or(o.Limit, defaultSearchLimit)
+	notKind := unasked(o.Kind)
+	if o.Stated && o.Kind == "" {
+		notKind = ""
+	}
 	return selection{
-		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, NotKind: unasked(o.Kind), Path: strings.TrimSuffix(o.Path, "/"),
+		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, NotKind: notKind, Path: strings.TrimSuffix(o.Path, "/"),
 			Since: o.Since, Until: o.Until},
 		unrecorded: o.Unrecorded,
 		recalls:    o.Sessions || o.Session != "",
@@ -117,6 +121,9 @@ func forSearch(o SearchOptions) selection {
 		now:        cmp.Or(o.Now, time.Now()),
 	}
 }
+
+// stated reports whether statements are found beside other records.
+func (s selection) stated() bool { return s.filter.Kind == "" && s.filter.NotKind == "" }
 
 // unasked is the kind that a search leaves out: statements unless it asks for them.
 func unasked(kind string) string {
@@ -275,6 +282,9 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	q.addReplies(result.Hits)
 	for i := range result.Hits {
 		result.Hits[i].Branch = q.index.manifest.Documents[result.Hits[i].Path].Branch
+		if q.stated() && result.Hits[i].Kind == KindStatement {
+			result.Hits[i].Kind = source.KindConversation
+		}
 	}
 	if t != nil {
 		if len(result.Hits)+len(result.Withheld) == 0 {

@@ -119,6 +119,9 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 	if len(g.times.spans) > 0 && keywordErr == nil && vectorErr == nil {
 		g.degrade("no search by time: %v", q.addTimely(ctx, vector, &g))
 	}
+	if q.stated() {
+		g.degrade("what is only stated is not told from what else is found: %v", q.dropRepeated(ctx, &g))
+	}
 	if q.recalls || q.exact {
 		g.degrade("no search for the text as it is written: %v", q.addWritten(ctx, text, &g))
 	}
@@ -275,8 +278,49 @@ func merge(known *manifest, matches, near []store.Hit) []*candidate {
 	return all
 }
 
-// join adds a record with the same text. The first of equally new ones stays, by its place.
+// dropRepeated drops statements of turns that have another record, which says them, too.
+func (q *query) dropRepeated(ctx context.Context, g *gathered) error {
+	alone := map[string]map[string]bool{} // IDs of such statements that are not dropped, by document
+	var failed error
+	g.candidates = slices.DeleteFunc(g.candidates, func(c *candidate) bool {
+		if c.record.Kind != KindStatement {
+			return false
+		}
+		ids, known := alone[c.Path]
+		if !known {
+			records, err := q.index.keywords.Document(ctx, c.Path)
+			failed = errors.Join(failed, err)
+			ids = map[string]bool{}
+			for _, r := range withoutRepeated(records) {
+				ids[r.ID] = true
+			}
+			alone[c.Path] = ids
+		}
+		return !ids[c.ID]
+	})
+	return failed
+}
+
+// withoutRepeated leaves out the statements of turns that have another record.
+func withoutRepeated(records []store.Record) []store.Record {
+	begins := map[int]bool{}
+	for _, r := range records {
+		if r.Kind != KindStatement {
+			begins[r.StartLine] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(records), func(r store.Record) bool { return r.Kind == KindStatement && begins[r.StartLine] })
+}
+
+// join adds a record with the same text. The first of equally new ones stays, by its place. A
+// statement is no copy of another record.
 func (c *candidate) join(r store.Record) {
+	if (r.Kind == KindStatement) != (c.record.Kind == KindStatement) {
+		if c.record.Kind == KindStatement {
+			*c = *candidateOf(r)
+		}
+		return
+	}
 	if r.ID == c.ID || slices.ContainsFunc(c.copies, func(known store.Record) bool { return known.ID == r.ID }) {
 		return
 	}

@@ -1,11 +1,13 @@
 package core_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
 )
 
 // statedLogs have statements that are made once, each in a session about something else.
@@ -100,4 +102,34 @@ func TestWhatAnotherUserSaid(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Contains(t, all[0].Text, "pull request")
+}
+
+// A search for all there is also finds what is only stated, once.
+func TestSearchFindsWhatIsStated(t *testing.T) {
+	mem := newMemory(t)
+	mem.write("a.jsonl", agentLog("user: Production runs on Kubernetes 1.31 in Helsinki.", "assistant: OK."))
+	mem.write("b.jsonl", agentLog("user: We decided to use Valkey for the cache, not Redis.", "assistant: OK."))
+	m := mem.open()
+	index(t, m)
+	for query, want := range map[string]string{"Kubernetes Helsinki": "notes/a.jsonl#L1", "Valkey Redis": "notes/b.jsonl#L1"} {
+		for _, o := range []core.SearchOptions{{}, {Sessions: true}, {Sessions: true, Exact: true}} {
+			text := query
+			if o.Exact {
+				text = map[string]string{"Kubernetes Helsinki": "1.31 in Helsinki", "Valkey Redis": "Valkey for the cache"}[query]
+			}
+			o.Stated = true
+			result, err := m.Search(t.Context(), text, o)
+			require.NoError(t, err)
+			hits := slices.DeleteFunc(result.Hits, func(h core.MemoryHit) bool { return h.Source != want })
+			require.Len(t, hits, 1, "%s %+v", query, o)
+			require.Equal(t, result.Hits[0].Source, want)
+			require.Equal(t, source.KindConversation, hits[0].Kind)
+			require.Empty(t, hits[0].Also)
+		}
+	}
+	result, err := m.Search(t.Context(), "Kubernetes Helsinki", core.SearchOptions{Kind: source.KindMarkdown, Stated: true})
+	require.NoError(t, err)
+	for _, hit := range result.Hits {
+		require.Equal(t, source.KindMarkdown, hit.Kind)
+	}
 }

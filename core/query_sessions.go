@@ -81,7 +81,10 @@ func (q *query) addWritten(ctx context.Context, text string, g *gathered) error 
 		if err != nil {
 			return err
 		}
-		if q.filter.NotKind != "" {
+		switch {
+		case q.stated():
+			records = withoutRepeated(records)
+		case q.filter.NotKind != "":
 			records = withoutStatements(records)
 		}
 		for i, r := range records {

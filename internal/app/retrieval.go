@@ -57,7 +57,7 @@ func (b bounds) search(o core.SearchOptions) core.SearchOptions {
 func SearchOptions(r httpapi.SearchRequest) (core.SearchOptions, error) {
 	b, err := readTimes(r.Times)
 	return b.search(core.SearchOptions{Scope: r.Scope, Path: r.Path, Kind: r.Kind, Limit: r.Limit, MinSimilarity: r.MinSimilarity, Explain: r.Explain,
-		Sessions: r.Sessions, Session: r.Session, Exact: r.Exact}), err
+		Sessions: r.Sessions, Session: r.Session, Exact: r.Exact, Stated: r.Kind == ""}), err
 }
 
 // RetrieveOptions are the settings for retrieval.
