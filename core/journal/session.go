@@ -25,7 +25,8 @@ type Session struct {
 // Keeps reports whether the journal knows what a session has.
 func (j Journal) Keeps(session string) bool { return j.file != "" && session != "" }
 
-// Session returns what a session or subagent has. A session without a name has nothing.
+// Session returns what a session or subagent has before the event of a head. A session without a
+// name has nothing.
 func (j Journal) Session(h Head) (s Session, err error) {
 	if !j.Keeps(h.Session) {
 		return s, nil
@@ -33,7 +34,9 @@ func (j Journal) Session(h Head) (s Session, err error) {
 	entries, err := j.Recent(h)
 	s.known = len(entries) > 0
 	for _, e := range entries {
-		s.add(e)
+		if e.Instead != h.ID || h.ID == "" { // else it is the same event, which this process answers
+			s.add(e)
+		}
 	}
 	return s, err
 }

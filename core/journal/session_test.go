@@ -180,6 +180,11 @@ func TestAnsweredByNobody(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, s.Prompts)
 	require.Empty(t, s.Given())
+	own := byDaemon.Head
+	own.ID = all[0].Instead
+	s, err = j.Session(own)
+	require.NoError(t, err)
+	require.Zero(t, s.Prompts, "the prompt does not precede itself")
 	require.NoError(t, j.Append(t.Context(), Entry{Head: byDaemon.Head, Undelivered: "late"}))
 	require.Equal(t, "late", entries(t, j)[0].Undelivered, "it knows more")
 }
