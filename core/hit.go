@@ -43,6 +43,8 @@ type MemoryHit struct {
 	// Branch is the branch of the repository on which the conversation began, if its log says it.
 	Branch string    `json:"branch,omitempty"`
 	Time   time.Time `json:"time,omitzero"`
+	// States are the keys of what the user states in Text (Statement.Key), in the answer to a turn.
+	States []string `json:"states,omitempty"`
 	// Exact means that Text holds the query as it is written; only searches of sessions and exact
 	// ones look for that.
 	Exact bool `json:"exact,omitempty"`
@@ -185,7 +187,7 @@ type Result struct {
 // Keys returns the keys of what the result gives, for RetrieveOptions.Given of later turns.
 func (r Result) Keys() (keys []string) {
 	for _, h := range r.Hits {
-		keys = append(keys, h.ID)
+		keys = append(append(keys, h.ID), h.States...)
 	}
 	for _, s := range r.Said {
 		keys = append(keys, s.Key)

@@ -275,11 +275,12 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	for _, c := range ranked {
 		c.had = slices.ContainsFunc(append([]store.Record{c.record}, c.copies...), func(r store.Record) bool {
 			return slices.Contains(q.has, r.Path) || q.given[r.ID]
-		})
+		}) || len(q.given) > 0 && q.isTold(found.question, c)
 	}
 	chosen := choose(ranked, found.question.Chunks, q.selection)
 	result.Hits, result.Rejected, result.Withheld = chosen.hits, chosen.rejected, chosen.withheld
 	q.addReplies(result.Hits)
+	q.addStates(result.Hits, ranked)
 	for i := range result.Hits {
 		result.Hits[i].Branch = q.index.manifest.Documents[result.Hits[i].Path].Branch
 		if q.stated() && result.Hits[i].Kind == KindStatement {
@@ -300,8 +301,8 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 				result.Degraded = append(result.Degraded, why)
 			}
 		}
-		result.Lines = q.listLines(t, found.question, ranked, result.Hits)
-		result.saidOnce()
+		result.sayOnce(found.question, ranked)
+		result.Lines = q.listLines(t, found.question, ranked, *result)
 	}
 	return nil
 }

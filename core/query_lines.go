@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
@@ -31,10 +32,10 @@ const (
 	sameRequest = 0.3
 )
 
-// listLines returns lines of what is near the prompt, best first, without what is in hits. Lines
+// listLines returns lines of what is near the prompt, best first, without what a result has. Lines
 // are ranked by exchanges and sections: a request that is answered in four pieces is one line, and
 // holds the words of all four.
-func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate, hits []MemoryHit) []Line {
+func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate, has Result) []Line {
 	telling := relevance.TellingWords(t.Prompt, question)
 	if q.lines <= 0 || t.silence != "" || t.refersBack(relevance.MassOf(telling, ^uint64(0))) {
 		return nil
@@ -52,9 +53,9 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 		u.said = wordsOf(line.Request + " " + line.Outcome)
 		switch {
 		case line.Outcome == "" && line.Request == "", q.suspects(line, u):
-		case q.given[line.Name]:
+		case q.given[line.Name], q.isSaid(u, has.Said):
 			had++
-		case slices.ContainsFunc(hits, func(h MemoryHit) bool { return h.Path == u.path && u.start <= h.StartLine && h.StartLine <= u.end }):
+		case slices.ContainsFunc(has.Hits, func(h MemoryHit) bool { return h.Path == u.path && u.start <= h.StartLine && h.StartLine <= u.end }):
 		case slices.ContainsFunc(kept, func(k rankedUnit) bool { return k.said.overlap(u.said) >= sameLine }):
 		default:
 			lines, kept = append(lines, line), append(kept, u)
@@ -62,6 +63,19 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 	}
 	markLater(lines, kept, telling)
 	return lines
+}
+
+// isSaid reports whether the conversation gets, or was given, what the user stated where an exchange
+// begins, and with it the name of the exchange.
+func (q *query) isSaid(u rankedUnit, said []Statement) bool {
+	log, err := q.index.digests.of(q.index.view, u.path)
+	return err == nil && slices.ContainsFunc(log.Statements, func(one digest.Statement) bool {
+		if one.Line != u.start {
+			return false
+		}
+		key := statementOf(u.path, one).Key
+		return q.given[key] || slices.ContainsFunc(said, func(s Statement) bool { return s.Key == key })
+	})
 }
 
 // suspects reports whether a line reads like an instruction to a model. It is left out: the mark of

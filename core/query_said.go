@@ -14,6 +14,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/prompt"
+	"github.com/memcore/memcore/store"
 )
 
 // A Statement is what the user once said and what governs a prompt.
@@ -67,7 +68,7 @@ func statementOf(document string, s digest.Statement) Statement {
 // of chunks they would drown.
 func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []string) {
 	add := func(s Statement) {
-		if len(all) < maxSaid && !q.given[s.Key] && !q.filtered(s) && !slices.ContainsFunc(all, func(a Statement) bool { return a.Key == s.Key }) {
+		if len(all) < maxSaid && !q.given[s.Key] && !t.repeats(s) && !q.filtered(s) && !slices.ContainsFunc(all, func(a Statement) bool { return a.Key == s.Key }) {
 			all = append(all, s)
 		}
 	}
@@ -151,9 +152,21 @@ func (q *query) laterWord(s Statement, all []*candidate) (newest *candidate) {
 	return newest
 }
 
+const startPrefix = "start-"
+
 // AtStart is the key of a statement that was given at the start of a session: its moment brings it
 // once more, a prompt near it does not.
-func (s Statement) AtStart() string { return "start-" + s.Key }
+func (s Statement) AtStart() string { return startPrefix + s.Key }
+
+// FromStart returns the Statement.Key of what has this key at the start of a session.
+func FromStart(key string) (statement string, ok bool) {
+	return strings.CutPrefix(key, startPrefix)
+}
+
+// repeats reports whether a prompt that asks nothing says all that a statement does.
+func (t *turn) repeats(s Statement) bool {
+	return !t.Asks && !t.AsksAnew && wordsOf(spaced(s.Text)).within(wordsOf(spaced(t.Own)))
+}
 
 // statementAt returns the statement of a record, as the digest of its log has it.
 func (q *query) statementAt(c *candidate) Statement {
@@ -245,29 +258,120 @@ func (q *query) filtered(s Statement) bool {
 	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.session != "" && s.Session == q.session && !s.Time.Before(q.sessionFrom)
 }
 
-// saidOnce leaves out hits and lines that only repeat what the user said, and replies that do, and
-// what the user had said on the subject before.
-func (r *Result) saidOnce() {
-	for _, s := range r.Said {
-		at := func(path string, line int) bool { return path == s.Path && line == s.Line }
-		said := wordsOf(s.Text)
-		replaces := func(text string, told time.Time) bool {
-			return told.Before(s.Time) && said.overlap(wordsOf(text)) >= sameSubject
+// statedIn returns what the user states in a passage, or in a copy of it.
+func (q *query) statedIn(c *candidate) (all []Statement) {
+	for _, r := range append([]store.Record{c.record}, c.copies...) {
+		if r.Kind != source.KindConversation || r.Speaker != "user" {
+			continue
 		}
-		r.Hits = slices.DeleteFunc(r.Hits, func(h MemoryHit) bool {
-			repeats := at(h.Path, h.StartLine) && float64(len(s.Text)) >= mostOfText*float64(len(h.Text))
-			return h.Speaker == "user" && (repeats || replaces(h.Text, h.Time))
-		})
-		r.Lines = slices.DeleteFunc(r.Lines, func(l Line) bool {
-			return at(l.Path, l.StartLine) || l.Kind == source.KindConversation && replaces(l.Request, l.Time)
-		})
-		for i := range r.Hits {
-			if h := &r.Hits[i]; h.Reply != "" && said.overlap(wordsOf(h.Reply)) >= sameSubject {
-				h.Reply = ""
+		log, err := q.index.digests.of(q.index.view, r.Path)
+		if err != nil {
+			continue // what it states may come twice
+		}
+		at := hitOf(candidateOf(r), 0, false)
+		for _, one := range log.Statements {
+			if s := statementOf(r.Path, one); s.comesFrom(at) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// addStates adds to hits of a turn what the user states there.
+func (q *query) addStates(hits []MemoryHit, all []*candidate) {
+	for i := range hits {
+		at := slices.IndexFunc(all, func(c *candidate) bool { return c.ID == hits[i].ID })
+		if !q.inTurn || at < 0 {
+			continue
+		}
+		for _, s := range q.statedIn(all[at]) {
+			if !slices.Contains(hits[i].States, s.Key) {
+				hits[i].States = append(hits[i].States, s.Key)
 			}
 		}
 	}
 }
 
-// mostOfText is the least share of a message that a statement has to be to stand for all of it.
+// comesFrom reports whether a passage of the user is where a statement comes from, or a copy.
+func (s Statement) comesFrom(h MemoryHit) bool {
+	if h.Kind != source.KindConversation || h.Speaker != "user" {
+		return false
+	}
+	return h.Path == s.Path && h.StartLine <= s.Line && s.Line <= h.EndLine && float64(len(s.Text)) >= mostOfText*float64(len(h.Text)) ||
+		hasSentence(h.Text, s.Text)
+}
+
+// mostOfText is the least share of a message that a statement has to be to stand for all of it,
+// where it does not have its words: of a plan it has no code, of a list no marks.
 const mostOfText = 0.8
+
+// tellsMore reports whether a passage holds words of the question that the statements from it lack.
+func tellsMore(question relevance.Query, passage string, from []Statement) bool {
+	var told uint64
+	for _, s := range from {
+		told |= holding(question, s.Text)
+	}
+	return holding(question, passage)&^told != 0
+}
+
+// isTold reports whether the conversation was given, as what the user said, all that a passage tells
+// of the question.
+func (q *query) isTold(question relevance.Query, c *candidate) bool {
+	told := slices.DeleteFunc(q.statedIn(c), func(s Statement) bool { return !q.given[s.Key] && !q.given[s.AtStart()] })
+	return len(told) > 0 && !tellsMore(question, c.Text, told)
+}
+
+// replaces reports whether a passage is what the user said before on the same subject.
+func (s Statement) replaces(h MemoryHit) bool {
+	return h.Kind == source.KindConversation && h.Speaker == "user" && h.Time.Before(s.Time) &&
+		wordsOf(s.Text).overlap(wordsOf(h.Text)) >= sameSubject
+}
+
+// sayOnce leaves out passages of the user that tell no more of the question than the statements
+// from them, else those statements, what statements replace, and replies that repeat one. No line
+// tells it, either.
+func (r *Result) sayOnce(question relevance.Query, ranked []*candidate) {
+	if len(r.Said) == 0 {
+		return
+	}
+	from := func(h MemoryHit) (some []Statement) {
+		for _, s := range r.Said {
+			if s.comesFrom(h) {
+				some = append(some, s)
+			}
+		}
+		return some
+	}
+	outdated := func(h MemoryHit) bool {
+		return slices.ContainsFunc(r.Said, func(s Statement) bool { return s.replaces(h) })
+	}
+	r.Hits = slices.DeleteFunc(r.Hits, outdated)
+	for _, c := range ranked {
+		c.had = c.had || outdated(hitOf(c, 0, false))
+	}
+	inHit := map[string]bool{}
+	r.Hits = slices.DeleteFunc(r.Hits, func(h MemoryHit) bool {
+		some := from(h)
+		if len(some) == 0 || !tellsMore(question, h.Text, some) {
+			return len(some) > 0
+		}
+		for _, s := range some {
+			inHit[s.Key] = true
+		}
+		return false
+	})
+	r.Said = slices.DeleteFunc(r.Said, func(s Statement) bool { return inHit[s.Key] })
+	for _, c := range ranked {
+		if some := from(hitOf(c, 0, false)); len(some) > 0 && !tellsMore(question, c.Text, some) {
+			c.had = true
+		}
+	}
+	for _, s := range r.Said {
+		for i := range r.Hits {
+			if h := &r.Hits[i]; h.Reply != "" && wordsOf(h.Reply).overlap(wordsOf(s.Text)) >= sameSubject {
+				h.Reply = ""
+			}
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package core_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -132,4 +134,82 @@ func TestSearchFindsWhatIsStated(t *testing.T) {
 	for _, hit := range result.Hits {
 		require.Equal(t, source.KindMarkdown, hit.Kind)
 	}
+}
+
+// messagesLog is a log of messages without an agent, as a chat or a session of memcore has it.
+func messagesLog(turns ...string) string {
+	var b strings.Builder
+	for _, turn := range turns {
+		role, text, _ := strings.Cut(turn, ": ")
+		line, _ := json.Marshal(map[string]string{"role": role, "content": text, "timestamp": "2026-06-01T09:00:00Z"})
+		b.Write(append(line, '\n'))
+	}
+	return b.String()
+}
+
+// What the user said comes once: in a turn, also from a copy, and in a conversation, also if the
+// prompt itself says it.
+func TestWhatTheUserSaidComesOnce(t *testing.T) {
+	const recorder, answer = "We decided that the camera recorder moves to the attic rack.", "The camera recorder stands in the attic rack now; racks.yml lists it at position 4."
+	logs := func(message string) map[string]string {
+		return map[string]string{"sessions/s1.jsonl": claudeLog("s1", "user: "+message, "assistant: "+answer)}
+	}
+	copied := logs(recorder + " Note it in racks.yml.")
+	copied["sessions/copy.jsonl"] = messagesLog("user: "+recorder+" Note it in racks.yml.", "assistant: "+answer)
+	for name, tt := range map[string]struct {
+		logs           map[string]string
+		prompt         string
+		said, passages int // of the user
+	}{
+		"a sentence is the passage":         {logs(recorder), "Where is the camera recorder?", 1, 0},
+		"the passage adds an order":         {logs(recorder + " Note it in racks.yml."), "Where is the camera recorder?", 1, 0},
+		"a copy has it, too":                {copied, "Where is the camera recorder?", 1, 0},
+		"the passage tells what is asked":   {logs(recorder + " Its admin port is 8443, and its firmware stays at 3.2."), "Which port does the camera recorder in the attic rack have?", 0, 1},
+		"an exchange begins with it":        {logs(recorder), "swap the disk of the camera recorder", 1, 0},
+		"the prompt says it":                {logs(recorder), recorder, 0, 0},
+		"the prompt asks whether it is so":  {logs(recorder), "We decided that the camera recorder moves to the attic rack?", 1, 0},
+		"the prompt says more than it does": {logs(recorder), recorder + " Note it in racks.yml.", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, _ := openLogs(t, tt.logs, nil)
+			ofUser := func(r core.Result) (all []string) {
+				for _, h := range r.Hits {
+					if h.Speaker == "user" {
+						all = append(all, h.Source)
+					}
+				}
+				return all
+			}
+			result := listedFor(t, m, tt.prompt)
+			require.Len(t, result.Said, tt.said, "%q", texts(result.Said))
+			require.Len(t, ofUser(result), tt.passages)
+			for _, l := range result.Lines {
+				require.NotContains(t, l.Request, "We decided", "%+v", l)
+			}
+			again := listedFor(t, m, tt.prompt, result.Keys()...)
+			require.Empty(t, texts(again.Said))
+			require.Empty(t, ofUser(again))
+			for _, l := range again.Lines {
+				require.NotContains(t, l.Request, "We decided", "%+v", l)
+			}
+		})
+	}
+}
+
+// What a conversation began with is no passage, either.
+func TestWhatASessionBeganWithIsNoPassage(t *testing.T) {
+	const statement = "From now on the preview server always runs on port 3044."
+	m, _ := openLogs(t, map[string]string{"sessions/s1.jsonl": claudeLog("s1", "user: "+statement, "assistant: Done.")}, nil)
+	standing, err := m.Standing(t.Context(), 10, 250)
+	require.NoError(t, err)
+	require.Equal(t, []string{statement}, texts(standing))
+	require.NotEmpty(t, given(t, m, "Which port has the preview server?").Said)
+	result := listedFor(t, m, "Which port has the preview server?", standing[0].AtStart())
+	require.Empty(t, result.Said)
+	require.Empty(t, result.Hits)
+	key, ok := core.FromStart(standing[0].AtStart())
+	require.True(t, ok)
+	require.Equal(t, standing[0].Key, key)
+	_, ok = core.FromStart(key)
+	require.False(t, ok)
 }

@@ -7,10 +7,28 @@ type words map[string]struct{}
 
 func wordsOf(text string) words {
 	w := words{}
-	for _, word := range strings.Fields(strings.ToLower(text)) {
-		w[strings.Trim(word, ".,;:!?*_`\"'()[]")] = struct{}{}
+	for _, word := range wordList(text) {
+		w[word] = struct{}{}
 	}
 	return w
+}
+
+// wordList returns the words of a text in lower case, without the punctuation around them.
+func wordList(text string) []string {
+	all := strings.Fields(strings.ToLower(text))
+	for i, word := range all {
+		all[i] = strings.Trim(word, ".,;:!?*_`\"'()[]")
+	}
+	return all
+}
+
+// hasSentence reports whether a text has the words of a sentence in a row.
+func hasSentence(text, sentence string) bool {
+	text, sentence = strings.Join(wordList(text), " "), strings.Join(wordList(sentence), " ")
+	if strings.ContainsFunc(sentence, unspaced) { // where sentences are written without spaces between them
+		return strings.Contains(text, sentence)
+	}
+	return strings.Contains(" "+text+" ", " "+sentence+" ")
 }
 
 // nearDuplicate is the least overlap of texts that say the same. Settings or steps that differ in
@@ -25,6 +43,16 @@ func (w words) repeats(texts []words) int {
 		}
 	}
 	return -1
+}
+
+// within reports whether other has all words of w.
+func (w words) within(other words) bool {
+	for word := range w {
+		if _, ok := other[word]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // overlap is the Jaccard index, |a ∩ b| ÷ |a ∪ b|.

@@ -123,6 +123,8 @@ type Given struct {
 	Title  string  `json:"title,omitempty"`  // the innermost heading, the request, the statement, or what worked
 	Score  float64 `json:"score,omitempty"`
 	Tokens int     `json:"tokens,omitempty"`
+	// States are the keys of the user's statements in a passage, which gives them, too.
+	States []string `json:"states,omitempty"`
 	// Used and Why come from verdicts.
 	Used Use    `json:"used,omitempty"`
 	Why  string `json:"why,omitempty"`
@@ -132,7 +134,7 @@ type Given struct {
 // lines. The key of a hit changes with its text.
 func GivenOf(r core.Result) (all []Given) {
 	for _, hit := range r.Hits {
-		g := Given{Kind: Passage, Key: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate, Title: hit.Request}
+		g := Given{Kind: Passage, Key: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate, Title: hit.Request, States: hit.States}
 		if n := len(hit.Headings); n > 0 {
 			g.Title = hit.Headings[n-1]
 		}

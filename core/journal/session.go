@@ -68,14 +68,21 @@ func (s *Session) add(e Entry) {
 		case Overview:
 			s.Overview = g.Key
 		}
-		if s.given == nil {
-			s.given = map[Kind]map[string]string{}
+		s.give(g)
+		for _, key := range g.States {
+			s.give(Given{Kind: Statement, Key: key})
 		}
-		if s.given[g.Kind] == nil {
-			s.given[g.Kind] = map[string]string{}
-		}
-		s.given[g.Kind][g.name()] = g.Key
 	}
+}
+
+func (s *Session) give(g Given) {
+	if s.given == nil {
+		s.given = map[Kind]map[string]string{}
+	}
+	if s.given[g.Kind] == nil {
+		s.given[g.Kind] = map[string]string{}
+	}
+	s.given[g.Kind][g.name()] = g.Key
 }
 
 // name returns the path of a file, of which a session has the last version, else the key.

@@ -107,6 +107,7 @@ func TestRecent(t *testing.T) {
 func TestWhatASessionHas(t *testing.T) {
 	j := newJournal(t)
 	e := prompted("x", "a.md")
+	e.Given[0].States = []string{"said-1"}
 	e.Given = append(e.Given, Given{Kind: Rules, Path: "r.md", Key: "1"}, Given{Kind: Document, Path: "r.md", Key: "stamp"})
 	require.NoError(t, j.Append(t.Context(), e))
 	s, err := j.Session(e.Head)
@@ -118,7 +119,7 @@ func TestWhatASessionHas(t *testing.T) {
 	require.False(t, s.Has(Given{Kind: Rules, Path: "r.md", Key: "2"}), "changed")
 	require.Equal(t, map[string]string{"r.md": "1"}, s.Keys(Rules))
 	require.Equal(t, map[string]string{"r.md": "stamp"}, s.Keys(Document))
-	require.Equal(t, []string{"a.md"}, s.Given())
+	require.Equal(t, []string{"a.md", "said-1"}, s.Given(), "a passage gives what the user states there")
 	sub := e.Head
 	sub.Sub = "sub"
 	s, err = j.Session(sub)
