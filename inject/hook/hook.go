@@ -319,7 +319,7 @@ func (a *answer) retrieve(ctx context.Context, room int) {
 		return
 	}
 	o := a.options.Retrieve
-	o.Explain, o.Session, o.SessionFrom, o.Given = true, a.event.Session, a.record.Dropped, a.record.Given()
+	o.Explain, o.Session, o.SessionFrom, o.Given = true, a.event.Session, a.record.Dropped, a.hasBeenGiven()
 	for _, stamps := range []map[string]string{a.record.Keys(journal.Document), a.start.Stamps, a.applied.Stamps} {
 		o.Has = append(slices.Clip(o.Has), a.memory.Unchanged(stamps)...)
 	}
@@ -346,6 +346,21 @@ func (a *answer) retrieve(ctx context.Context, room int) {
 	if len(a.fits.Hits) < len(result.Hits) {
 		a.entry.Reason = ReasonLong
 	}
+}
+
+// hasBeenGiven returns the keys of what the session was given. What it began with just before the
+// prompt, or begins with beside it, is not repeated at its moment yet.
+func (a *answer) hasBeenGiven() []string {
+	keys, fresh := a.record.Given(), a.start.Standing
+	if a.record.Prompts == 0 {
+		fresh = append(slices.Clip(fresh), keys...)
+	}
+	for _, key := range fresh {
+		if statement, ok := core.FromStart(key); ok {
+			keys = append(keys, key, statement)
+		}
+	}
+	return keys
 }
 
 // fitting returns what of a result fits into room, in characters: lines are left out first, from

@@ -41,6 +41,8 @@ type fakeMemory struct {
 	notice   string
 	asked    []string
 	left     []string // paths that were left out of the last question
+	standing []string // keys of what a session begins with of what the user said
+	given    []string // keys that the last question leaves out
 	err      error
 	slow     bool // Beginning takes all its time
 	delay    time.Duration
@@ -74,7 +76,7 @@ func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o cor
 	if m.asking != nil {
 		m.asking()
 	}
-	m.asked, m.left = append(m.asked, request), o.Has
+	m.asked, m.left, m.given = append(m.asked, request), o.Has, o.Given
 	select {
 	case <-time.After(m.delay):
 	case <-ctx.Done():
@@ -97,7 +99,7 @@ func (m *fakeMemory) Beginning(ctx context.Context, e Event, room int) (Beginnin
 	}
 	agent, _ := agents.Named(e.Agent)
 	m.not, m.rooms = agent.OwnFiles, append(m.rooms, room)
-	b := Beginning{Reference: formatter.Join(m.index, m.overview), Overview: m.overview}
+	b := Beginning{Reference: formatter.Join(m.index, m.overview), Overview: m.overview, Standing: m.standing}
 	if b.Reference != "" {
 		room -= len(b.Reference) + len("\n\n")
 	}
@@ -323,6 +325,35 @@ func TestParseRefuses(t *testing.T) {
 	}
 	require.Equal(t, "<hook_context>open", withoutContext("<hook_context>open"))
 	require.Equal(t, "x", withoutContext("<hook_context>a</hook_context>\n\n<hook_context>b</hook_context>x"))
+}
+
+// What the user said that a session has just begun with is not repeated with its first prompt; a
+// later one may bring it at its moment.
+func TestTheFirstPromptRepeatsNothing(t *testing.T) {
+	said := core.Statement{Key: "said-1"}
+	for name, tt := range map[string]struct {
+		events []string
+		want   []string
+	}{
+		"after the start":             {[]string{"claude start", "claude prompt"}, []string{said.AtStart(), said.Key}},
+		"a later prompt":              {[]string{"claude start", "claude prompt", "claude prompt"}, []string{said.AtStart()}},
+		"after another start":         {[]string{"claude start", "claude prompt", "claude compact", "claude start", "claude prompt"}, []string{said.AtStart(), said.Key}},
+		"that begins the session":     {[]string{"gemini prompt"}, []string{said.AtStart(), said.Key}},
+		"after that":                  {[]string{"gemini prompt", "gemini prompt"}, []string{said.AtStart()}},
+		"that makes up for the start": {[]string{"claude prompt"}, []string{said.AtStart(), said.Key}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &fakeMemory{index: "# Index", standing: []string{said.AtStart()}}
+			o := Options{Journal: testJournal(t)}
+			for _, sent := range tt.events {
+				e, err := Parse(events[sent].agent, []byte(events[sent].event))
+				require.NoError(t, err)
+				_, entry, _ := Handle(t.Context(), e, m, o)
+				require.Empty(t, entry.Problems)
+			}
+			require.ElementsMatch(t, tt.want, slices.Compact(slices.Sorted(slices.Values(m.given))))
+		})
+	}
 }
 
 // Agents keep what they get in their history, so they get it once between compactions.
