@@ -19,6 +19,9 @@ func recordsOf(doc source.Document, content source.Content, request string, said
 	switch {
 	case doc.Kind == source.KindConversation && content.Agent:
 		chunks, leftOut = chunker.Session(doc.Path, content.Turns, request, options)
+		if content.Noted {
+			chunks = withRemarks(chunks, leftOut, content.Turns, chunker.Conversation(doc.Path, content.Turns, options))
+		}
 	case doc.Kind == source.KindConversation:
 		chunks = chunker.Conversation(doc.Path, content.Turns, options)
 	default:
@@ -33,6 +36,28 @@ func recordsOf(doc source.Document, content source.Content, request string, said
 		records[i] = recordOf(doc, said, c)
 	}
 	return records, leftOut, warnings
+}
+
+// withRemarks adds the chunks of turns that are left out, which are then no longer, from among those
+// of all turns. They have no headings, by which isRemark knows them.
+func withRemarks(chunks []chunker.Chunk, leftOut []string, turns []chunker.Turn, all []chunker.Chunk) []chunker.Chunk {
+	has := map[int]bool{}
+	for _, c := range chunks {
+		has[c.StartLine] = true
+	}
+	added := map[int]bool{}
+	for _, c := range all {
+		if !has[c.StartLine] {
+			chunks, added[c.StartLine] = append(chunks, c), true
+		}
+	}
+	for i, t := range turns {
+		if added[t.Line] {
+			leftOut[i] = ""
+		}
+	}
+	slices.SortStableFunc(chunks, func(a, b chunker.Chunk) int { return cmp.Compare(a.StartLine, b.StartLine) })
+	return chunks
 }
 
 func recordOf(doc source.Document, said noteDate, c chunker.Chunk) store.Record {

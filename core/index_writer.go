@@ -354,7 +354,7 @@ func (w *writer) recordsOf(doc located, content source.Content, request string, 
 	chunking.Redact = w.redact
 	cut := func() (records []store.Record, leftOut, warnings []string) {
 		records, leftOut, warnings = recordsOf(doc.Document, content, request, said, chunking)
-		if !content.Agent { // Session has done it
+		if !content.Agent || content.Noted { // else Session has done it
 			w.redactRecords(doc.Kind, records)
 		}
 		return records, leftOut, warnings

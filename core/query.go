@@ -237,6 +237,9 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	if err != nil {
 		return err
 	}
+	if q.inTurn {
+		found.candidates = slices.DeleteFunc(found.candidates, q.isRemark)
+	}
 	result.Degraded, result.Unembedded = found.degraded, found.unembedded
 	if q.explain {
 		result.Why = q.why(found)

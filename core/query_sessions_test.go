@@ -29,7 +29,7 @@ type sessions struct {
 }
 
 // newSessions opens a memory of sessions with files below the folder of sessions, and makes its
-// index. change may be nil.
+// index. Those whose names begin with "noted-" are of agents. change may be nil.
 func newSessions(t *testing.T, files map[string]string, change func(*core.Options)) sessions {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,7 +38,8 @@ func newSessions(t *testing.T, files map[string]string, change func(*core.Option
 		s.write(name, text)
 	}
 	options := core.Options{Folder: filepath.Join(dir, "index"), Engine: flatEngine(), Embedder: minilm.New(), Freshness: time.Minute, Sources: []source.Source{
-		source.NewFolder(source.FolderOptions{Path: s.folder, Name: "session:", Sessions: true, Optional: true, Exclude: []string{"overview.md"}}),
+		source.NewFolder(source.FolderOptions{Path: s.folder, Name: "session:", Sessions: true, Optional: true, Exclude: []string{"overview.md"},
+			OfAgent: func(session string) bool { return strings.HasPrefix(session, "noted-") }}),
 		source.NewFolder(source.FolderOptions{Path: filepath.Join(dir, "other"), Workspace: filepath.Join(dir, "other"), Optional: true}),
 	}}
 	if change != nil {
@@ -243,6 +244,49 @@ func TestTurnsLeaveOutTheirOwnSession(t *testing.T) {
 	require.NotEmpty(t, ask(core.RetrieveOptions{Session: "another-session"}))
 	require.Empty(t, ask(core.RetrieveOptions{Session: id}))
 	require.NotEmpty(t, ask(core.RetrieveOptions{Session: id, SessionFrom: time.Now().Add(time.Hour)}), "the agent has dropped its history since")
+}
+
+// Of an agent's session that memcore noted, a turn gets what it gets of an agent's log. A search
+// finds each word of it, as of a chat between people, of which a turn may get all.
+func TestTurnsOfNotedSessions(t *testing.T) {
+	said := messageLine("user", "check the certificate of the media share") + messageLine("assistant", "Done.") +
+		messageLine("user", "which port does the media share use?") + messageLine("assistant", "The media share listens on port 8445, because 8443 belongs to the camera recorder.") +
+		messageLine("user", "We decided that backups of the media share run at 3 am.") + messageLine("assistant", "OK, with the token ghp_"+"x7Kq9Rz2Lm4Wv8Yt6Bn3Cd5Fg1Hj0Ps9Qw2E.")
+	s := newSessions(t, map[string]string{"noted-1/messages.jsonl": said, "people/messages.jsonl": messageLine("user", "remember to check the certificate of the ferry")}, nil)
+	ask := func(prompt string) core.Result {
+		result, err := s.RetrieveRelevant(t.Context(), prompt, core.RetrieveOptions{Lines: core.MaxLines})
+		require.NoError(t, err)
+		return result
+	}
+	const at = "session:noted-1/messages.jsonl#L"
+	for _, prompt := range []string{"When does the certificate of the media share expire?", "renew the certificate of the media share"} {
+		result := ask(prompt)
+		require.Subset(t, []string{at + "4", at + "5"}, cited(result.Hits), prompt)
+		for _, l := range result.Lines {
+			require.NotContains(t, l.Request, "check the certificate of the media")
+		}
+	}
+	require.Equal(t, []string{"We decided that backups of the media share run at 3 am."}, texts(ask("When do backups of the media share run?").Said))
+	port := ask("Which port has the media share?").Hits
+	require.Equal(t, at+"4", port[0].Source)
+	require.Equal(t, "which port does the media share use?", port[0].Request)
+	require.Contains(t, cited(ask("When was the certificate of the ferry checked?").Hits), "session:people/messages.jsonl#L1")
+
+	require.Equal(t, at+"1", cited(s.recall("check the certificate of the media share", core.SearchOptions{Exact: true}))[0])
+	require.Equal(t, []string{at + "2"}, cited(s.recall("Done.", core.SearchOptions{Exact: true})))
+	require.Empty(t, s.recall("x7Kq9Rz2", core.SearchOptions{Exact: true}))
+	passage, err := s.Read(t.Context(), at+"1-L2")
+	require.NoError(t, err)
+	require.Equal(t, "The user: check the certificate of the media share\n\nDone.", passage.Text)
+
+	s.say("noted-1", "user", "now renew it")
+	s.say("noted-1", "assistant", "Renewed.")
+	require.Equal(t, []string{at + "7"}, cited(s.recall("now renew it", core.SearchOptions{Exact: true})))
+	require.Equal(t, []string{at + "2"}, cited(s.recall("Done.", core.SearchOptions{Exact: true})))
+	info, _, err := s.Documents(t.Context(), core.DocumentsOptions{Find: "noted-1"})
+	require.NoError(t, err)
+	require.Len(t, info, 1)
+	require.Equal(t, 9, info[0].Chunks, "each turn, and what the user states")
 }
 
 // Query and answer may share only their meaning, and a word that is nowhere is near to nothing.

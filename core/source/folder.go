@@ -46,6 +46,9 @@ type FolderOptions struct {
 	// Sessions means that each folder in Path belongs to the session of that name, also the notes
 	// in it. Files beside these folders are not read.
 	Sessions bool
+	// OfAgent, if set, reports whether a session of Sessions is one of an agent at work, which keeps
+	// no log of its own. Nil is none.
+	OfAgent func(session string) bool
 	// SessionsOf, if set, keeps only logs of sessions of a project. Their records say where they
 	// ran.
 	SessionsOf Project
@@ -195,7 +198,11 @@ func (f *Folder) read(ctx context.Context, doc Document, from Position) (Content
 	}
 	defer file.Close()
 	if doc.Kind == KindConversation {
-		return readConversation(ctx, file, info.Size(), doc, from, maxHeld)
+		content, err := readConversation(ctx, file, info.Size(), doc, from, maxHeld)
+		if f.options.OfAgent != nil && f.options.OfAgent(doc.Session) {
+			content.Agent, content.Noted = true, true
+		}
+		return content, err
 	}
 	text, err := readText(ctx, file, info.Size(), f.maxMarkdown)
 	if errors.Is(err, charset.ErrBinary) { // the next List skips it

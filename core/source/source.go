@@ -115,6 +115,9 @@ type Content struct {
 	Turns    []chunker.Turn
 	// Agent means that the log is of an agent at work.
 	Agent bool
+	// Noted means that it is all that is known of that agent's session (FolderOptions.OfAgent): a
+	// search finds each word of it.
+	Noted bool
 	// From is the first line of this content. Chunks of earlier lines are still valid.
 	From int
 	// Resume is where to go on when the log has grown; zero means from the start. It lies before

@@ -19,6 +19,7 @@ import (
 	"github.com/memcore/memcore/embed/minilm"
 	"github.com/memcore/memcore/embed/ollama"
 	"github.com/memcore/memcore/embed/openai"
+	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/internal/agenthome"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/models"
@@ -210,6 +211,7 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	}
 	sessions := options
 	sessions.Path, sessions.Name, sessions.Sessions, sessions.Optional = x.w.SessionsDir(), session.PathPrefix, true, true
+	sessions.OfAgent = func(id string) bool { return !slices.Contains([]string{"", agents.Text}, agentOf(id)) }
 	sessions.Exclude = []string{"/*/" + session.OverviewFile} // every request has it
 	if registered.HasConversations() {
 		sessions.Exclude = append(sessions.Exclude, x.w.Sessions().copies()...)
