@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
@@ -43,6 +44,9 @@ type MemoryHit struct {
 	// Branch is the branch of the repository on which the conversation began, if its log says it.
 	Branch string    `json:"branch,omitempty"`
 	Time   time.Time `json:"time,omitzero"`
+	// Asked is the agent's question with which Text begins, if the user answers one, in the answer to
+	// a turn; see Told.
+	Asked string `json:"asked,omitempty"`
 	// States are the keys of what the user states in Text (Statement.Key), in the answer to a turn.
 	States []string `json:"states,omitempty"`
 	// Exact means that Text holds the query as it is written; only searches of sessions and exact
@@ -58,6 +62,9 @@ type MemoryHit struct {
 	// Explain has the parts of Score, if asked for.
 	Explain *Explanation `json:"explain,omitempty"`
 }
+
+// Told is Text with the agent's question told apart from the user's answer.
+func (h MemoryHit) Told() string { return digest.Told(h.Text, h.Asked) }
 
 // An Explanation shows where a score comes from.
 type Explanation struct {

@@ -156,7 +156,7 @@ func (m *Manager) read(ctx context.Context, current snapshot, name, document str
 		if at < 0 {
 			return Passage{}, fmt.Errorf("read %q: %s has no passage at line %d: %w", name, document, from, ErrNoPassage)
 		}
-		return m.passage(current, units, at), nil
+		return m.passage(current, units, at, d.Statements), nil
 	}
 	within := unit{path: document, start: from, end: to}
 	for _, r := range records {
@@ -176,11 +176,11 @@ func (m *Manager) read(ctx context.Context, current snapshot, name, document str
 			within.exchange = u.exchange
 		}
 	}
-	return m.passage(current, []unit{within}, 0), nil
+	return m.passage(current, []unit{within}, 0, d.Statements), nil
 }
 
-func (m *Manager) passage(current snapshot, units []unit, at int) Passage {
-	p := passageOf(units, at)
+func (m *Manager) passage(current snapshot, units []unit, at int, statements []digest.Statement) Passage {
+	p := passageOf(units, at, statements)
 	p.Gone = current.manifest.Documents[p.Path].Gone
 	return m.judged(p, units[at])
 }
@@ -272,8 +272,8 @@ func sameUnit(a, b store.Record) bool {
 	return slices.Equal(a.Headings, b.Headings)
 }
 
-// passageOf returns a unit with the names of its neighbours.
-func passageOf(units []unit, at int) Passage {
+// passageOf returns a unit with the names of its neighbours. statements are those of its document.
+func passageOf(units []unit, at int, statements []digest.Statement) Passage {
 	u := units[at]
 	p := Passage{Line: lineOf(u, nil)}
 	if e := u.exchange; e != nil { // what is opened is not cut as a line is
@@ -295,14 +295,34 @@ func passageOf(units []unit, at int) Passage {
 			p.More = paths.Citation(u.path, r.StartLine, u.end)
 			break
 		}
-		text := r.Text
-		if r.Kind == source.KindConversation && r.Speaker == "user" {
-			text = "The user: " + text
-		}
-		texts = append(texts, text)
+		texts = append(texts, spokenBy(r, statements))
 	}
 	p.Text = strings.Join(texts, "\n\n")
+	if hasSentence(p.Text, strings.TrimSuffix(p.Reply, "…")) {
+		p.Reply = ""
+	}
 	return p
+}
+
+// spokenBy returns the text of a record, and that it is the user's, unless it says so.
+func spokenBy(r store.Record, statements []digest.Statement) string {
+	if r.Kind != source.KindConversation || r.Speaker != "user" || source.NamesUser(r.Text) {
+		return r.Text
+	}
+	if asked := askedIn(r, statements); asked != "" {
+		return "The user, " + digest.Told(r.Text, asked)
+	}
+	return "The user: " + r.Text
+}
+
+// askedIn returns the agent's question with which a record of the user begins, or "".
+func askedIn(r store.Record, statements []digest.Statement) string {
+	for _, s := range statements {
+		if s.Line == r.StartLine && s.Asked != "" && strings.HasPrefix(r.Text, s.Asked) {
+			return s.Asked
+		}
+	}
+	return ""
 }
 
 // lineOf returns a unit in half a sentence. holds counts the words of the question that a sentence

@@ -50,6 +50,7 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 			break
 		}
 		line := lineOf(u.unit, holds)
+		line.Reply = unlessSaid(line.Reply, has.Said)
 		u.said = wordsOf(line.Request + " " + line.Outcome)
 		switch {
 		case line.Outcome == "" && line.Request == "", q.suspects(line, u):
@@ -200,6 +201,9 @@ func (q *query) addReplies(hits []MemoryHit) {
 			if e.StartLine <= h.StartLine && h.StartLine <= e.EndLine {
 				h.Reply = e.Reply
 			}
+		}
+		if reply := strings.TrimSuffix(h.Reply, "…"); slices.ContainsFunc(hits, func(o MemoryHit) bool { return o.Speaker == "user" && hasSentence(o.Text, reply) }) {
+			h.Reply = "" // it comes itself
 		}
 		if h.Reply == "" || q.judge == nil {
 			continue

@@ -23,6 +23,8 @@ type Statement struct {
 	Key string `json:"key"`
 	// Text is as the user said it, in one line: data, not yet made safe.
 	Text string `json:"text"`
+	// Asked is the agent's question with which Text begins, if the user answers one; see Told.
+	Asked string `json:"asked,omitempty"`
 	// Name opens it with Manager.Read, shorter than its citation, Source.
 	Name     string      `json:"name"`
 	Source   string      `json:"source"`
@@ -57,9 +59,12 @@ const (
 	wordAlone  = 0.2
 )
 
+// Told is Text with the agent's question told apart from the user's answer.
+func (s Statement) Told() string { return digest.Told(s.Text, s.Asked) }
+
 func statementOf(document string, s digest.Statement) Statement {
 	sum := sha256.Sum256([]byte(strings.ToLower(s.Text)))
-	return Statement{Key: "said-" + hex.EncodeToString(sum[:6]), Text: s.Text, Name: passageName(document, s.Line), Source: paths.Citation(document, s.Line, s.Line),
+	return Statement{Key: "said-" + hex.EncodeToString(sum[:6]), Text: s.Text, Asked: s.Asked, Name: passageName(document, s.Line), Source: paths.Citation(document, s.Line, s.Line),
 		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time}
 }
 
@@ -278,7 +283,7 @@ func (q *query) statedIn(c *candidate) (all []Statement) {
 	return all
 }
 
-// addStates adds to hits of a turn what the user states there.
+// addStates adds to hits of a turn what the user states there, and answers.
 func (q *query) addStates(hits []MemoryHit, all []*candidate) {
 	for i := range hits {
 		at := slices.IndexFunc(all, func(c *candidate) bool { return c.ID == hits[i].ID })
@@ -286,6 +291,9 @@ func (q *query) addStates(hits []MemoryHit, all []*candidate) {
 			continue
 		}
 		for _, s := range q.statedIn(all[at]) {
+			if strings.HasPrefix(hits[i].Text, s.Asked) {
+				hits[i].Asked = cmp.Or(hits[i].Asked, s.Asked)
+			}
 			if !slices.Contains(hits[i].States, s.Key) {
 				hits[i].States = append(hits[i].States, s.Key)
 			}
@@ -367,11 +375,15 @@ func (r *Result) sayOnce(question relevance.Query, ranked []*candidate) {
 			c.had = true
 		}
 	}
-	for _, s := range r.Said {
-		for i := range r.Hits {
-			if h := &r.Hits[i]; h.Reply != "" && wordsOf(h.Reply).overlap(wordsOf(s.Text)) >= sameSubject {
-				h.Reply = ""
-			}
-		}
+	for i := range r.Hits {
+		r.Hits[i].Reply = unlessSaid(r.Hits[i].Reply, r.Said)
 	}
+}
+
+// unlessSaid returns a reply, or "" if it repeats a statement.
+func unlessSaid(reply string, said []Statement) string {
+	if slices.ContainsFunc(said, func(s Statement) bool { return wordsOf(reply).overlap(wordsOf(s.Text)) >= sameSubject }) {
+		return ""
+	}
+	return reply
 }

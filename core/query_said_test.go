@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -212,4 +213,58 @@ func TestWhatASessionBeganWithIsNoPassage(t *testing.T) {
 	require.Equal(t, standing[0].Key, key)
 	_, ok = core.FromStart(key)
 	require.False(t, ok)
+}
+
+// dialogLog is a log in which the user answers a question, and rejects a plan.
+func dialogLog() string {
+	call := func(id, tool, input string) string {
+		return fmt.Sprintf(`{"type":"assistant","sessionId":"d","uuid":"%s","message":{"role":"assistant","id":"%s","content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]}}`+"\n", id, id, id, tool, input)
+	}
+	result := func(id, text string, failed bool) string {
+		return fmt.Sprintf(`{"type":"user","sessionId":"d","uuid":"%s-r","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"is_error":%t,"content":%q}]}}`+"\n", id, id, failed, text)
+	}
+	says := func(part string, turns ...string) string {
+		return strings.ReplaceAll(claudeLog(part, turns...), fmt.Sprintf(`"sessionId":%q`, part), `"sessionId":"d"`)
+	}
+	return says("d", "user: publish the order events") + call("t1", "AskUserQuestion", `{"questions":[{"question":"Which message broker should the order events use?","header":"Broker","options":[{"label":"RabbitMQ"},{"label":"Kafka"}]}]}`) +
+		result("t1", `User has answered your questions: "Which message broker should the order events use?"="RabbitMQ". You can now continue with the user's answers in mind.`, false) +
+		says("e", "assistant: The order events go through RabbitMQ now, in events/publish.go, because the service runs it already for the mails.", "user: Plan the roll-out of the gift cards") +
+		call("t2", "ExitPlanMode", `{"plan":"# Gift cards\n\nA feature flag."}`) +
+		result("t2", "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nno feature flags for gift cards, hide them behind the header X-Beta", true) +
+		says("f", "assistant: The gift cards are hidden behind the header X-Beta now, because a feature flag would need a release of its own.")
+}
+
+// What the user answered in a dialog is told apart from what the agent asked, and comes once.
+func TestAnswersInDialogs(t *testing.T) {
+	const question, answer = "Which message broker should the order events use?", `asked "Which message broker should the order events use?": RabbitMQ`
+	m, _ := openLogs(t, map[string]string{"sessions/d.jsonl": dialogLog()}, nil)
+	broker := listedFor(t, m, "Which broker carries the events of orders?")
+	require.Len(t, broker.Said, 1)
+	require.Equal(t, question+" RabbitMQ", broker.Said[0].Text)
+	require.Equal(t, answer, broker.Said[0].Told())
+	require.Len(t, broker.Lines, 1)
+	require.Contains(t, broker.Lines[0].Outcome, "RabbitMQ")
+	require.Empty(t, broker.Lines[0].Reply, "the user said it")
+
+	passage, err := m.Read(t.Context(), "sessions/d.jsonl#L1-L4")
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(passage.Text, "The user, "+answer), passage.Text)
+	require.Empty(t, passage.Reply)
+	passage, err = m.Read(t.Context(), "sessions/d.jsonl#L5-L8")
+	require.NoError(t, err)
+	require.Contains(t, passage.Text, "The user rejected this plan: no feature flags")
+	require.NotContains(t, passage.Text, "The user: ")
+	require.Empty(t, passage.Reply)
+	passage, err = m.Read(t.Context(), "sessions/d.jsonl#L8")
+	require.NoError(t, err)
+	require.Contains(t, passage.Reply, "no feature flags", "without the passage that has it")
+
+	hits := listedFor(t, m, "What about feature flags for gift cards and the header X-Beta?").Hits
+	require.Equal(t, []string{"sessions/d.jsonl#L8"}, cited(hits))
+	require.Contains(t, hits[0].Reply, "no feature flags")
+	hits = listedFor(t, m, "show the gift cards behind the header X-Beta to testers").Hits
+	require.ElementsMatch(t, []string{"sessions/d.jsonl#L8", "sessions/d.jsonl#L7"}, cited(hits))
+	for _, h := range hits {
+		require.Empty(t, h.Reply, "it comes itself")
+	}
 }

@@ -415,3 +415,18 @@ func TestGone(t *testing.T) {
 	require.Contains(t, text, "(source: a.jsonl#L2, a log that is deleted)")
 	require.Contains(t, formatter.Passage(passage), "(source: a.jsonl#L2, a log that is deleted)")
 }
+
+// The question that an agent asked is told apart from what the user answered.
+func TestAsked(t *testing.T) {
+	const asked, told = "Which broker?", "\n> asked \"Which broker?\": NATS\n"
+	statement := core.Statement{Text: asked + " NATS", Asked: asked, Source: "a.jsonl#L2"}
+	hit := core.MemoryHit{Text: asked + " NATS", Asked: asked, Source: "a.jsonl#L2", Kind: "conversation", Speaker: "user"}
+	for _, result := range []core.Result{{Said: []core.Statement{statement}}, {Hits: []core.MemoryHit{hit}}} {
+		text, _ := formatter.Turn(result, "")
+		require.Contains(t, text, told)
+	}
+	require.Contains(t, formatter.Reference(formatter.Start{Standing: []core.Statement{statement}}), told)
+	statement.Text = "Always use NATS."
+	text, _ := formatter.Turn(core.Result{Said: []core.Statement{statement}}, "")
+	require.Contains(t, text, "\n> Always use NATS.\n")
+}

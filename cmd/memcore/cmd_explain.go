@@ -93,7 +93,7 @@ func explainQuery(ctx context.Context, a *cli, request httpapi.RetrieveRequest) 
 func besideText(result core.Result) string {
 	var b strings.Builder
 	for _, said := range result.Said {
-		fmt.Fprintln(&b, plain.Line("the user said: %s (%s)", journal.Excerpt(said.Text), said.Source))
+		fmt.Fprintln(&b, plain.Line("the user said: %s (%s)", journal.Excerpt(said.Told()), said.Source))
 	}
 	for _, l := range result.Lines {
 		fmt.Fprintln(&b, plain.Line("line %s: %s (%s)", l.Name, l.Request, l.Source))

@@ -8,7 +8,7 @@ package digest
 import "time"
 
 // Version grows when Of finds something else in the same log, so that indexes are made again.
-const Version = 5
+const Version = 6
 
 // A Digest is what a log says in short. All of it is in the order of the log, and without secrets
 // if the turns were.
@@ -30,8 +30,8 @@ type Exchange struct {
 	// Outcome is the sentence of the answer that says most: a cause, a decision, a fix, a rule. One
 	// line of at most 200 bytes; "" if the answer says nothing.
 	Outcome string `json:"outcome,omitempty"`
-	// Reply is what the user said next, if that rejects or corrects the answer. One line of at most
-	// 300 bytes.
+	// Reply is what the user said next, if that rejects or corrects the answer, or answers a question
+	// of the agent, as Told has it. One line of at most 300 bytes.
 	Reply string `json:"reply,omitempty"`
 	// Files are at most three files that the agent changed, as it named them.
 	Files []string `json:"files,omitempty"`
@@ -70,7 +70,10 @@ type Statement struct {
 	Time    time.Time `json:"time,omitzero"`
 	// Text is as the user said it, one line of at most 300 bytes.
 	Text string `json:"text"`
-	Kind Kind   `json:"kind"`
+	// Asked is the question of an agent's dialog that the user answers. Text begins with it if the
+	// answer states nothing by itself.
+	Asked string `json:"asked,omitempty"`
+	Kind  Kind   `json:"kind"`
 	// Standing statements hold for all later work ("always", "from now on", how to test or commit),
 	// not for one order.
 	Standing bool `json:"standing,omitempty"`

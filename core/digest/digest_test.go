@@ -138,7 +138,7 @@ func TestDialogs(t *testing.T) {
 	}
 	got := of(log)
 	require.Len(t, got.Exchanges, 1)
-	require.Equal(t, digest.Exchange{StartLine: 1, EndLine: 9, Session: "s", Time: log[0].Time, Request: "plan the export", Reply: "Which style? Never use tabs"}, got.Exchanges[0])
+	require.Equal(t, digest.Exchange{StartLine: 1, EndLine: 9, Session: "s", Time: log[0].Time, Request: "plan the export", Reply: `asked "Which style?": Never use tabs`}, got.Exchanges[0])
 	var texts []string
 	for _, s := range got.Statements {
 		texts = append(texts, fmt.Sprintf("%d %s %t %s", s.Line, s.Kind, s.Standing, s.Text))

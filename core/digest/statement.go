@@ -42,6 +42,9 @@ func (s *summary) said(t chunker.Turn, one Statement) {
 		return
 	}
 	one.Line, one.Session, one.Time, one.Moments = t.Line, t.Session, t.Time, momentsOf(one.Text)
+	if t.Dialog == chunker.DialogChoice || t.Dialog == chunker.DialogAnswer {
+		one.Asked = line(t.Asked)
+	}
 	s.Statements = slices.DeleteFunc(s.Statements, func(o Statement) bool { return o.Text == one.Text })
 	s.Statements = append(s.Statements, one)
 }
@@ -342,6 +345,16 @@ func (s *summary) dialog(t chunker.Turn, text string) {
 		s.said(t, Statement{Text: excerpt.Words(reply, maxStatement), Kind: Decision})
 	}
 	if e != nil {
-		e.Reply = excerpt.Words(reply, maxReply)
+		e.Reply = excerpt.Words(Told(reply, line(t.Asked)), maxReply)
 	}
+}
+
+// Told returns what a user said so that an agent's question with which it begins is told apart:
+// asked "Which broker?": NATS.
+func Told(said, asked string) string {
+	answer, ok := strings.CutPrefix(said, asked)
+	if asked == "" || !ok {
+		return said
+	}
+	return `asked "` + asked + `": ` + strings.TrimLeft(answer, ": \n")
 }

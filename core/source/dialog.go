@@ -154,7 +154,7 @@ func rejection(name, about, output string, got result) []reply {
 	case slices.Contains(questionTools, name):
 		name, about = "the questions", ""
 	}
-	asked := "The user rejected " + name
+	asked := userRejected + name
 	if about != "" {
 		asked += " (" + about + ")"
 	}
@@ -171,8 +171,17 @@ var (
 	planFile  = lazy.Regexp(`(?m)\b(?:plan is stored at|plan has been saved to): (\S+)`)
 )
 
-// approvedPlan stands before a plan that the user approved as it was proposed.
-const approvedPlan = "The user approved this plan:"
+// What stands before what the user said in a dialog that is no question.
+const (
+	approvedPlan = "The user approved this plan:" // as it was proposed
+	editedPlan   = "The user edited this plan and approved it:"
+	userRejected = "The user rejected "
+)
+
+// NamesUser reports whether what a user said in a dialog begins with that.
+func NamesUser(said string) bool {
+	return slices.ContainsFunc([]string{approvedPlan, editedPlan, userRejected}, func(begin string) bool { return strings.HasPrefix(said, begin) })
+}
 
 // approval returns a plan as the user approved it: as the result has it, else as it was proposed.
 func approval(about, output string) []reply {
@@ -187,7 +196,7 @@ func approval(about, output string) []reply {
 	if at := planBelow().FindStringSubmatchIndex(output); at != nil {
 		plan = planEnd().ReplaceAllString(output[at[1]:], "")
 		if at[2] >= 0 {
-			asked = "The user edited this plan and approved it:"
+			asked = editedPlan
 		}
 	}
 	if plan = strings.TrimSpace(planTitle().ReplaceAllString(strings.TrimSpace(plan), "")); plan != "" {
