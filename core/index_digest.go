@@ -354,16 +354,22 @@ func (m *indexer) digestOf(ctx context.Context, path string) (digest.Digest, err
 // Said returns, by path, what users said in logs for all later work, and which commands failed
 // there.
 func (m *Manager) Said(ctx context.Context) (map[string]Said, error) {
+	all, _, err := m.saidIn(ctx)
+	return all, err
+}
+
+// saidIn is Said with the manifest of those documents; nil without an index.
+func (m *indexer) saidIn(ctx context.Context) (map[string]Said, *manifest, error) {
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open index %s: %w", m.options.Folder, err)
+		return nil, nil, fmt.Errorf("open index %s: %w", m.options.Folder, err)
 	}
 	defer current.release()
 	all, err := current.said()
-	return m.ofUser(all), err
+	return m.ofUser(all), current.manifest, err
 }
 
 // ofUser returns what is said in logs whose user is this one.

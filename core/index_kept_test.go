@@ -62,6 +62,15 @@ func (m *memory) knows(opened *core.Manager, want digestOfLog, gone bool) {
 	require.NoError(m.t, err)
 	require.Contains(m.t, passage.Text, "warped since the roof")
 	require.Equal(m.t, gone, passage.Gone)
+	standing, err := opened.Standing(m.t.Context(), 10, 500)
+	require.NoError(m.t, err)
+	answer, err := opened.RetrieveRelevant(m.t.Context(), "how do I oil the hinges, with graphite?", core.RetrieveOptions{})
+	require.NoError(m.t, err)
+	require.NotEmpty(m.t, standing)
+	require.NotEmpty(m.t, answer.Said)
+	for _, s := range append(standing, answer.Said...) {
+		require.Equal(m.t, gone, s.Gone, s.Text)
+	}
 	require.Equal(m.t, want, digestIn(m.t, opened, chatLog))
 }
 

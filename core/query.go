@@ -214,6 +214,9 @@ func (m *Manager) askIndex(ctx context.Context, text string, s selection) (resul
 			hits[i].Gone = index.manifest.Documents[hit.Path].Gone
 		}
 	}
+	for i, said := range result.Said {
+		result.Said[i].Gone = index.manifest.Documents[said.Path].Gone
+	}
 	for i, line := range result.Lines {
 		result.Lines[i].Gone = index.manifest.Documents[line.Path].Gone
 	}

@@ -34,6 +34,7 @@ type Statement struct {
 	Standing bool        `json:"standing,omitempty"` // it holds for all work, not for one order
 	Session  string      `json:"session,omitempty"`
 	Time     time.Time   `json:"time,omitzero"`
+	Gone     bool        `json:"gone,omitempty"` // as in MemoryHit
 	// Score is the evidence that it governs the prompt, in [0, 1]; 1 if the prompt's moment asks
 	// for it.
 	Score float64 `json:"score,omitempty"`
@@ -232,14 +233,16 @@ func withoutReplaced(all []Statement) (kept []Statement, before map[string]int) 
 // all: those said again and again first, then the newest.
 func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []Statement, err error) {
 	m.freshen(ctx, map[string]time.Duration{}) // the last session may just have ended
-	logs, err := m.Said(ctx)
+	logs, known, err := m.saidIn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for document, log := range logs {
-		for _, s := range log.Standing {
-			if !m.Judge(MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: document, Text: s.Text}).Flagged {
-				all = append(all, statementOf(document, s))
+		for _, one := range log.Standing {
+			if !m.Judge(MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: document, Text: one.Text}).Flagged {
+				s := statementOf(document, one)
+				s.Gone = known.Documents[document].Gone
+				all = append(all, s)
 			}
 		}
 	}

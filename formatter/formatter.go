@@ -64,7 +64,7 @@ func Turn(r core.Result, open string) (text string, findings []Finding) {
 func said(all []core.Statement) string {
 	var b strings.Builder
 	for _, s := range all {
-		b.WriteString(bullet + "The user said" + on(s.Time) + " (source: " + origin(s) + ")\n" + Quote(s.Told()) + "\n")
+		b.WriteString(bullet + "The user said" + on(s.Time) + " (source: " + origin(s) + gone(s.Gone) + ")\n" + Quote(s.Told()) + "\n")
 	}
 	return b.String()
 }
@@ -350,7 +350,7 @@ func Reference(s Start) string {
 		var b strings.Builder
 		b.WriteString("What the user said in earlier sessions. It holds unless they say otherwise now:\n")
 		for _, one := range s.Standing {
-			b.WriteString(Quote(one.Told()) + "\n(source: " + origin(one) + on(one.Time) + ")\n")
+			b.WriteString(Quote(one.Told()) + "\n(source: " + origin(one) + on(one.Time) + gone(one.Gone) + ")\n")
 		}
 		parts = append(parts, b.String())
 	}

@@ -414,6 +414,13 @@ func TestGone(t *testing.T) {
 	text, _ := formatter.Block([]core.MemoryHit{hit})
 	require.Contains(t, text, "(source: a.jsonl#L2, a log that is deleted)")
 	require.Contains(t, formatter.Passage(passage), "(source: a.jsonl#L2, a log that is deleted)")
+	said := []core.Statement{{Source: "a.jsonl#L1", Text: "The port is 5433.", Time: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), Gone: true}}
+	text, _ = formatter.Turn(core.Result{Said: said}, "")
+	require.Contains(t, text, "The user said on 1 May 2026 (source: a.jsonl#L1, a log that is deleted)")
+	require.Contains(t, formatter.Reference(formatter.Start{Standing: said}), "(source: a.jsonl#L1 on 1 May 2026, a log that is deleted)")
+	found := formatter.Recall("port", core.Result{Hits: []core.MemoryHit{hit}})
+	require.True(t, found.Results[0].Gone)
+	require.Contains(t, found.Answer("port"), "Citation: a.jsonl#L2, a log that is deleted\n")
 }
 
 // The question that an agent asked is told apart from what the user answered.

@@ -29,6 +29,7 @@ type Recollection struct {
 	Citation string    `json:"citation"`
 	Score    float64   `json:"score"`
 	Exact    bool      `json:"exact,omitempty"` // it holds the query as written
+	Gone     bool      `json:"gone,omitempty"`  // the log of Citation is deleted
 	// Injection says why Text is marked; else nil.
 	Injection *core.Injection `json:"injection,omitempty"`
 }
@@ -51,7 +52,7 @@ func Recall(query string, result core.Result) Recalled {
 	for _, hit := range result.Hits {
 		text, above := excerpt.Around(hit.Text, query, recalledLength)
 		r := Recollection{Session: sanitize.Name(hit.Session), Source: RecalledMessage, Path: sanitize.Name(hit.Path), Line: hit.StartLine,
-			Time: hit.Time, Citation: sanitize.Name(hit.Source), Score: hit.Score, Exact: hit.Exact, Request: requestOf(hit)}
+			Time: hit.Time, Citation: sanitize.Name(hit.Source), Score: hit.Score, Exact: hit.Exact, Gone: hit.Gone, Request: requestOf(hit)}
 		if hit.Kind != "conversation" { // its lines are those of the file
 			r.Source, r.Line = RecalledNote, min(hit.StartLine+above, hit.EndLine)
 		}
@@ -87,7 +88,7 @@ func (found Recalled) Answer(query string) string {
 		if r.Injection == nil { // else it is quoted already
 			content = injection.Quote(content)
 		}
-		fmt.Fprintf(&b, "    Content: %s\n    Citation: %s\n", content, r.Citation)
+		fmt.Fprintf(&b, "    Content: %s\n    Citation: %s%s\n", content, r.Citation, gone(r.Gone))
 	}
 	if found.Withheld > 0 {
 		fmt.Fprintf(&b, "\nNote: %d more withheld, because they read like instructions to a model.\n", found.Withheld)
