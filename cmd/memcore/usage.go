@@ -59,7 +59,11 @@ func printStatistics(a *cli, s core.Statistics, given use.Summary) error {
 		return func(i int) { fmt.Fprintf(w, "  %s\tchanged %s\n", plain.OneLine(all[i].Path), day(all[i].Changed)) }
 	}
 	if given.Prompts > 0 {
-		fmt.Fprintf(w, "\ngiven to agents in the last %d days: %s, with %d of %s\n", app.UsedSince, plain.Count(given.Given, "hit"), given.Turns, plain.Count(given.Prompts, "prompt"))
+		what := plain.Count(given.Given, "hit")
+		if given.Said > 0 {
+			what += ", " + plain.Count(given.Said, "statement") + " of the user"
+		}
+		fmt.Fprintf(w, "\ngiven to agents in the last %d days: %s, with %d of %s\n", app.UsedSince, what, given.Turns, plain.Count(given.Prompts, "prompt"))
 		fmt.Fprintf(w, "  %s\n", shares(given.Counts))
 		if lines := given.Lines; lines.Given > 0 {
 			fmt.Fprintf(w, "  %s of lists, opened %d\n", plain.Count(lines.Given, "line"), lines.Used)

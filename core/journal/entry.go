@@ -130,6 +130,12 @@ type Given struct {
 	Why  string `json:"why,omitempty"`
 }
 
+// AtStart reports whether a session began with it, so that no prompt found it.
+func (g Given) AtStart() bool {
+	_, is := core.FromStart(g.Key)
+	return g.Kind == Statement && is
+}
+
 // GivenOf returns how the journal records what a result gave: hits, statements of the user, then
 // lines. The key of a hit changes with its text.
 func GivenOf(r core.Result) (all []Given) {

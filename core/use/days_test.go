@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/journal"
 )
 
@@ -58,6 +59,19 @@ func TestSummarise(t *testing.T) {
 		Since: testTime, Prompts: 3, Turns: 2, Counts: Counts{Given: 3, Used: 1, Unused: 1, Unknown: 1}, Tokens: 21,
 		Documents: []Document{{"a.md", Counts{2, 1, 0, 1}}, {"b.md", Counts{1, 0, 1, 0}}},
 	}, s)
+	said, listed, began := turnOf("x"), turnOf("y"), turnOf("z")
+	said.Given = []journal.Given{{Kind: journal.Statement, Key: "said-1", Path: "log.jsonl"}}
+	listed.Given = []journal.Given{{Kind: journal.Line, Key: "k3f9a-1", Path: "notes.md", Used: journal.Yes}}
+	began.Given = []journal.Given{{Kind: journal.Beginning}, {Kind: journal.Statement, Key: core.Statement{Key: "said-2"}.AtStart(), Path: "old.jsonl"}}
+	late := turnOf("x", "late.md")
+	late.Undelivered = "late"
+	all := []journal.Entry{said, listed, began, late}
+	require.Equal(t, Summary{
+		Since: testTime, Prompts: 4, Turns: 3, Said: 1, Lines: Counts{Given: 1, Used: 1}, Counts: Counts{Given: 1, Unknown: 1}, Tokens: 7,
+		Documents: []Document{{"late.md", Counts{1, 0, 0, 1}}},
+	}, Summarise(all, testTime), "what was said is given, too, but for what a session begins with")
+	require.Equal(t, map[string]bool{"log.jsonl": true, "notes.md": true, "old.jsonl": true}, Documents(all))
+
 	share, ok := s.Share()
 	require.True(t, ok)
 	require.Equal(t, 0.5, share)

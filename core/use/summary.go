@@ -12,9 +12,10 @@ import (
 type Summary struct {
 	Since   time.Time `json:"since"`
 	Prompts int       `json:"prompts"`
-	Turns   int       `json:"turns"` // prompts with hits
+	Turns   int       `json:"turns"` // prompts that got anything that was searched for
 	Counts
 	Tokens    int        `json:"tokens"`    // of all hits
+	Said      int        `json:"said"`      // statements of the user; their use is not judged
 	Lines     Counts     `json:"lines"`     // of lists, which are used if they are opened
 	Documents []Document `json:"documents"` // the most given first
 }
@@ -54,16 +55,19 @@ func Summarise(entries []journal.Entry, since time.Time) Summary {
 			continue
 		}
 		s.Prompts++
-		for _, g := range t.Shown() {
-			if g.Kind == journal.Line {
-				s.Lines.count(g.Used)
-			}
-		}
-		given := t.Passages()
-		if len(given) > 0 {
+		shown := slices.DeleteFunc(t.Shown(), journal.Given.AtStart)
+		if len(shown) > 0 {
 			s.Turns++
 		}
-		for _, h := range given {
+		for _, g := range shown {
+			switch g.Kind {
+			case journal.Line:
+				s.Lines.count(g.Used)
+			case journal.Statement:
+				s.Said++
+			}
+		}
+		for _, h := range t.Passages() {
 			at, known := of[h.Path]
 			if !known {
 				at = len(s.Documents)
@@ -77,6 +81,19 @@ func Summarise(entries []journal.Entry, since time.Time) Summary {
 	}
 	slices.SortFunc(s.Documents, func(a, b Document) int { return cmp.Or(b.Given-a.Given, cmp.Compare(a.Path, b.Path)) })
 	return s
+}
+
+// Documents returns the documents of which agents got anything, by path.
+func Documents(entries []journal.Entry) map[string]bool {
+	given := map[string]bool{}
+	for _, e := range entries {
+		for _, g := range e.Given {
+			if g.Path != "" && e.Session != "" && e.Undelivered == "" {
+				given[g.Path] = true
+			}
+		}
+	}
+	return given
 }
 
 func (c *Counts) count(v journal.Use) {

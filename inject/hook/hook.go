@@ -54,8 +54,8 @@ type Beginning struct {
 	Stamps map[string]string
 	// Overview is the stamp of that in Reference, if any.
 	Overview string
-	// Standing are the keys of what the user said, in Reference (core.Statement.AtStart).
-	Standing []string
+	// Standing is what the user said, in Reference.
+	Standing []core.Statement
 }
 
 // Text begins with what changes less often: prompt caches hold up to the first change.
@@ -351,14 +351,16 @@ func (a *answer) retrieve(ctx context.Context, room int) {
 // hasBeenGiven returns the keys of what the session was given. What it began with just before the
 // prompt, or begins with beside it, is not repeated at its moment yet.
 func (a *answer) hasBeenGiven() []string {
-	keys, fresh := a.record.Given(), a.start.Standing
+	keys := a.record.Given()
 	if a.record.Prompts == 0 {
-		fresh = append(slices.Clip(fresh), keys...)
-	}
-	for _, key := range fresh {
-		if statement, ok := core.FromStart(key); ok {
-			keys = append(keys, key, statement)
+		for _, key := range keys {
+			if statement, ok := core.FromStart(key); ok {
+				keys = append(keys, statement)
+			}
 		}
+	}
+	for _, s := range a.start.Standing {
+		keys = append(keys, s.AtStart(), s.Key)
 	}
 	return keys
 }
@@ -423,8 +425,9 @@ func (a *answer) given() {
 	if a.start.Overview != "" {
 		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Overview, Key: a.start.Overview})
 	}
-	for _, key := range a.start.Standing {
-		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Statement, Key: key})
+	for _, s := range a.start.Standing {
+		s.Key = s.AtStart()
+		a.entry.Given = append(a.entry.Given, journal.GivenOf(core.Result{Said: []core.Statement{s}})...)
 	}
 	a.entry.Given = append(append(a.entry.Given, journal.GivenOf(a.fits)...), a.failed...)
 }

@@ -41,7 +41,7 @@ type fakeMemory struct {
 	notice   string
 	asked    []string
 	left     []string // paths that were left out of the last question
-	standing []string // keys of what a session begins with of what the user said
+	standing []core.Statement
 	given    []string // keys that the last question leaves out
 	err      error
 	slow     bool // Beginning takes all its time
@@ -343,7 +343,7 @@ func TestTheFirstPromptRepeatsNothing(t *testing.T) {
 		"that makes up for the start": {[]string{"claude prompt"}, []string{said.AtStart(), said.Key}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &fakeMemory{index: "# Index", standing: []string{said.AtStart()}}
+			m := &fakeMemory{index: "# Index", standing: []core.Statement{said}}
 			o := Options{Journal: testJournal(t)}
 			for _, sent := range tt.events {
 				e, err := Parse(events[sent].agent, []byte(events[sent].event))

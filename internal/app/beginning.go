@@ -77,9 +77,9 @@ func (s *Service) beginningText(ctx context.Context, folder string, current *ses
 }
 
 // reference returns the index of memory files, what the user said and the overview, framed and
-// guarded, a stamp of the overview, and the keys of what the user said. room limits its characters;
-// 0 is no limit.
-func (s *Service) reference(ctx context.Context, current *session.Session, room int) (text, stamp string, said []string, err error) {
+// guarded, a stamp of the overview, and what the user said. room limits its characters; 0 is no
+// limit.
+func (s *Service) reference(ctx context.Context, current *session.Session, room int) (text, stamp string, said []core.Statement, err error) {
 	files, err := s.Notes().files()
 	if err != nil {
 		return "", "", nil, err
@@ -121,10 +121,7 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 		text = formatter.Reference(formatter.Start{Index: index, ReadAt: dir, Standing: standing, Failing: failing, Overview: session.Excerpt(overview, where, ofOverview)})
 		over := utf8.RuneCountInString(text) - room
 		if room == 0 || over <= 0 || left == 1 {
-			for _, one := range standing {
-				said = append(said, one.AtStart())
-			}
-			return text, stamp, said, err
+			return text, stamp, standing, err
 		}
 		left = max(left-over, 1) // the frame and quotes take room, too
 	}

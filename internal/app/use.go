@@ -119,11 +119,7 @@ func since(now time.Time) time.Time {
 // Summary sums up those days. given has the documents that agents got since the journal began.
 func (u Use) Summary() (s use.Summary, given map[string]bool, err error) {
 	entries, err := u.Entries()
-	given = map[string]bool{}
-	for _, d := range use.Summarise(entries, time.Time{}).Documents {
-		given[d.Path] = true
-	}
-	return use.Summarise(entries, since(time.Now())), given, err
+	return use.Summarise(entries, since(time.Now())), use.Documents(entries), err
 }
 
 // Entries returns the workspace's journal.
