@@ -12,7 +12,8 @@ type Link struct {
 	Text   string // on one line, without markup
 }
 
-// Bounds of what is searched for the end of a link or a code span, in bytes, so that time is linear.
+// Bounds of what is searched for the end of a link or a code span, in bytes, so that time is
+// linear.
 const (
 	longestParagraph = 64 << 10
 	longestLink      = 512

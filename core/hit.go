@@ -44,8 +44,8 @@ type MemoryHit struct {
 	// Branch is the branch of the repository on which the conversation began, if its log says it.
 	Branch string    `json:"branch,omitempty"`
 	Time   time.Time `json:"time,omitzero"`
-	// Asked is the agent's question with which Text begins, if the user answers one, in the answer to
-	// a turn; see Told.
+	// Asked is the agent's question with which Text begins, if the user answers one, in the answer
+	// to a turn; see Told.
 	Asked string `json:"asked,omitempty"`
 	// States are the keys of what the user states in Text (Statement.Key), in the answer to a turn.
 	States []string `json:"states,omitempty"`

@@ -61,8 +61,8 @@ func readDigest(folder, path string) (d digest.Digest, err error) {
 	return d, nil
 }
 
-// withoutLostDigests returns a manifest by which logs are read again whose digest is gone, or is not
-// the one that was written. Nothing else would make it again before the log changes.
+// withoutLostDigests returns a manifest by which logs are read again whose digest is gone, or is
+// not the one that was written. Nothing else would make it again before the log changes.
 func (m *manifest) withoutLostDigests(folder string) *manifest {
 	var lost []string
 	for path, e := range m.Documents {

@@ -46,8 +46,9 @@ var (
 )
 
 // Forget removes chunks, or without ids the whole document, from this and later indexes, also from
-// their files, but not from the document's. Equal texts and the chunks of a turn go together; Forget returns how many. Changed
-// chunks are indexed again, except turns of a log. Errors wrap ErrNotIndexed and ErrNoList.
+// their files, but not from the document's. Equal texts and the chunks of a turn go together;
+// Forget returns how many. Changed chunks are indexed again, except turns of a log. Errors wrap
+// ErrNotIndexed and ErrNoList.
 func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
 	_, records, err := m.allOf(ctx, path)
 	if err != nil {

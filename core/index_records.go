@@ -38,8 +38,8 @@ func recordsOf(doc source.Document, content source.Content, request string, said
 	return records, leftOut, warnings
 }
 
-// withRemarks adds the chunks of turns that are left out, which are then no longer, from among those
-// of all turns. They have no headings, by which isRemark knows them.
+// withRemarks adds the chunks of turns that are left out, which are then no longer, from among
+// those of all turns. They have no headings, by which isRemark knows them.
 func withRemarks(chunks []chunker.Chunk, leftOut []string, turns []chunker.Turn, all []chunker.Chunk) []chunker.Chunk {
 	has := map[int]bool{}
 	for _, c := range chunks {

@@ -56,8 +56,8 @@ type IndexReport struct {
 	SkippedLines map[string]int    `json:"skippedLines,omitempty"`
 	SkippedAt    map[string]string `json:"skippedAt,omitempty"`
 	Warnings     []string          `json:"warnings,omitempty"`
-	// Unknown are records of logs that were passed over, if their kind, at that version of the agent,
-	// was not there before this run.
+	// Unknown are records of logs that were passed over, if their kind, at that version of the
+	// agent, was not there before this run.
 	Unknown []UnknownRecords `json:"unknown,omitempty"`
 	// Redacted counts removed secrets by kind, such as "github-pat".
 	Redacted map[string]int `json:"redacted,omitempty"`

@@ -50,8 +50,8 @@ func failureKey(f digest.Failure) string {
 	return "failure-" + hex.EncodeToString(sum[:6])
 }
 
-// failuresIn returns what failed in logs, by key, oldest first. Logs may repeat what others say, when
-// an agent continues a session in a new log.
+// failuresIn returns what failed in logs, by key, oldest first. Logs may repeat what others say,
+// when an agent continues a session in a new log.
 func failuresIn(logs map[string]Said, wanted func(digest.Failure) bool) map[string][]failed {
 	all := map[string][]failed{}
 	for path, log := range logs {
@@ -72,8 +72,8 @@ func failuresIn(logs map[string]Said, wanted func(digest.Failure) bool) map[stri
 	return all
 }
 
-// failingOf sums up failures of one key, oldest first. Of several cures it takes the newest, or with
-// a command that of the failure most like it.
+// failingOf sums up failures of one key, oldest first. Of several cures it takes the newest, or
+// with a command that of the failure most like it.
 func failingOf(some []failed, command string) Failing {
 	last := some[len(some)-1]
 	f := Failing{Key: failureKey(last.Failure), Program: last.Program, Command: last.Command, Shown: last.Shown,
@@ -96,8 +96,8 @@ func failingOf(some []failed, command string) Failing {
 	return f
 }
 
-// Failing returns what failed in at least two sessions, at most max: what failed in most first, then
-// the newest.
+// Failing returns what failed in at least two sessions, at most max: what failed in most first,
+// then the newest.
 func (m *Manager) Failing(ctx context.Context, max int) (all []Failing, err error) {
 	logs, err := m.Said(ctx)
 	if err != nil {

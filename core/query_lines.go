@@ -66,8 +66,8 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 	return lines
 }
 
-// isSaid reports whether the conversation gets, or was given, what the user stated where an exchange
-// begins, and with it the name of the exchange.
+// isSaid reports whether the conversation gets, or was given, what the user stated where an
+// exchange begins, and with it the name of the exchange.
 func (q *query) isSaid(u rankedUnit, said []Statement) bool {
 	log, err := q.index.digests.of(q.index.view, u.path)
 	return err == nil && slices.ContainsFunc(log.Statements, func(one digest.Statement) bool {

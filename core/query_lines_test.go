@@ -188,8 +188,8 @@ func TestARejectedAnswerComesWithItsRejection(t *testing.T) {
 	t.Fatalf("the rejected answer is no hit: %+v", result.Hits)
 }
 
-// A request that makes no chunk is forgotten by its line: as a line of lists, and as what answers are
-// headed by.
+// A request that makes no chunk is forgotten by its line: as a line of lists, and as what answers
+// are headed by.
 func TestForgetARequest(t *testing.T) {
 	m, _ := openLogs(t, exchanges(), nil)
 	const log = "sessions/s1.jsonl"

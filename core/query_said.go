@@ -326,8 +326,8 @@ func tellsMore(question relevance.Query, passage string, from []Statement) bool 
 	return holding(question, passage)&^told != 0
 }
 
-// isTold reports whether the conversation was given, as what the user said, all that a passage tells
-// of the question.
+// isTold reports whether the conversation was given, as what the user said, all that a passage
+// tells of the question.
 func (q *query) isTold(question relevance.Query, c *candidate) bool {
 	told := slices.DeleteFunc(q.statedIn(c), func(s Statement) bool { return !q.given[s.Key] && !q.given[s.AtStart()] })
 	return len(told) > 0 && !tellsMore(question, c.Text, told)

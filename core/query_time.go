@@ -81,8 +81,8 @@ func (a askedTimes) said(r store.Record) (d noteDate, ok bool) {
 	return dateOf(r.Headings, said, r.Time), true
 }
 
-// timeOf also returns its certainty, in [0, 1]: a file's last change is less sure than the date that
-// a note gives itself.
+// timeOf also returns its certainty, in [0, 1]: a file's last change is less sure than the date
+// that a note gives itself.
 func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
 	if d, ok := a.said(r); ok && (!d.isKnown() || d.Commit) {
 		return r.Time, a.modified

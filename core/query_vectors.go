@@ -40,8 +40,8 @@ func (v *Vectors) Close() { v.from.release() }
 // Any reports whether there are vectors.
 func (v *Vectors) Any() bool { return v.read != nil }
 
-// Each calls do with each chunk of this memory, in any order and without statements, until do fails. Its vector is valid
-// until do returns.
+// Each calls do with each chunk of this memory, in any order and without statements, until do
+// fails. Its vector is valid until do returns.
 func (v *Vectors) Each(ctx context.Context, do func(store.Record) error) error {
 	if v.read == nil {
 		return nil

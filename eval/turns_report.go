@@ -53,8 +53,8 @@ func (a AskedTurn) Hit() bool {
 
 // A TurnsReport measures turns.
 type TurnsReport struct {
-	// Rows are: all judged turns, prompts, questions, each set, each kind; then variants of turns, all
-	// and each.
+	// Rows are: all judged turns, prompts, questions, each set, each kind; then variants of turns,
+	// all and each.
 	Rows  []TurnsRow  `json:"rows"`
 	Turns []AskedTurn `json:"turns"`
 }
@@ -79,8 +79,8 @@ type TurnsRow struct {
 	// Precision is the share of wanted hits, Related of at least related ones.
 	Precision float64 `json:"precision"`
 	Related   float64 `json:"related"`
-	// Listed is the share of turns with something wanted that do not get it, but have some of it in a
-	// list. Lists is the share of all turns that get a list.
+	// Listed is the share of turns with something wanted that do not get it, but have some of it in
+	// a list. Lists is the share of all turns that get a list.
 	Listed float64 `json:"listed,omitempty"`
 	Lists  float64 `json:"lists,omitempty"`
 	// Hits and Tokens are means over turns. Tokens count lists, too, and what a session gets again

@@ -117,8 +117,8 @@ type Index interface {
 	// Discard drops the batch.
 	Discard()
 	// Purge removes from disk what was deleted or replaced: it rewrites the files that hold such
-	// records, and removes all states but the last Commit's. Answers stay the same. Like a commit it
-	// is all or nothing, one process at a time, and costs nothing if there is nothing to do. It
+	// records, and removes all states but the last Commit's. Answers stay the same. Like a commit
+	// it is all or nothing, one process at a time, and costs nothing if there is nothing to do. It
 	// keeps the batch, and running reads keep their state.
 	Purge(ctx context.Context) error
 

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStepsOfCI holds .ci/steps against the tree: each step has a script, each path exists, and each
-// folder of the tree is named, so that whoever adds one decides what its changes need.
+// TestStepsOfCI holds .ci/steps against the tree: each step has a script, each path exists, and
+// each folder of the tree is named, so that whoever adds one decides what its changes need.
 func TestStepsOfCI(t *testing.T) {
 	const root = "../../"
 	table, err := os.ReadFile(root + ".ci/steps")
@@ -48,7 +48,8 @@ func TestStepsOfCI(t *testing.T) {
 	require.Empty(t, unnamed, "folders that no row of .ci/steps names")
 }
 
-// TestTouchedSteps asks .ci/touched for the steps of the last commit, and of a commit that is not known.
+// TestTouchedSteps asks .ci/touched for the steps of the last commit, and of a commit that is not
+// known.
 func TestTouchedSteps(t *testing.T) {
 	list := func(base string) string {
 		command := exec.Command("bash", "../../.ci/touched", "--list", base)

@@ -108,7 +108,8 @@ func promptsOf(w *app.Workspace, id string) (prompts []journal.Entry) {
 	return slices.DeleteFunc(entries, func(e journal.Entry) bool { return e.Kind != journal.PromptEvent })
 }
 
-// topicsText is "memcore: 2 passages, 3 lines: Sign-in, Deploying " if the prompt got some, else "".
+// topicsText is "memcore: 2 passages, 3 lines: Sign-in, Deploying " if the prompt got some, else
+// "".
 func topicsText(e journal.Entry) string {
 	if e.Undelivered != "" {
 		return ""

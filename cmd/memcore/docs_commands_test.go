@@ -259,7 +259,8 @@ func TestDocOfPlaces(t *testing.T) {
 	require.Greater(t, places, 10)
 }
 
-// declares reports whether a file of code declares a name, or has it as a string, such as a setting.
+// declares reports whether a file of code declares a name, or has it as a string, such as a
+// setting.
 func declares(code, name string) bool {
 	last := regexp.QuoteMeta(name[strings.LastIndexByte(name, '.')+1:])
 	return strings.Contains(code, `"`+name+`"`) || regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |const |\t)`+last+`\b`).MatchString(code)

@@ -222,8 +222,8 @@ func writeOverview(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(folders[0], "overview.md"), []byte(ts.ReadFile(args[1])), 0o600))
 }
 
-// writePastSession writes a log of Claude Code about the current folder, on the branch of the variable
-// BRANCH, and sets LOG to its path: past-session NAME ANSWER
+// writePastSession writes a log of Claude Code about the current folder, on the branch of the
+// variable BRANCH, and sets LOG to its path: past-session NAME ANSWER
 func writePastSession(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: past-session NAME ANSWER")

@@ -42,7 +42,8 @@ var (
 )
 
 const (
-	// A command is another form of one that failed if they have this share of their words in common.
+	// A command is another form of one that failed if they have this share of their words in
+	// common.
 	minAlike = 0.5
 	// minAlikeState is for errors of the surroundings, which may have passed by themselves.
 	minAlikeState = 0.6
@@ -88,9 +89,9 @@ func cures(f *Failure, worked string) bool {
 // loudness are options that change only what is written.
 var loudness = strings.Fields("-v -vv -s -S -sS -sv -q --verbose --silent --quiet --debug --progress")
 
-// adds reports whether q has an option or value that p lacks, and still works on the same things: it
-// has all words of p that are neither options nor their values, all paths and all addresses. If it
-// adds nothing, waiting alone may have been the cure.
+// adds reports whether q has an option or value that p lacks, and still works on the same things:
+// it has all words of p that are neither options nor their values, all paths and all addresses. If
+// it adds nothing, waiting alone may have been the cure.
 func (q part) adds(p part) bool {
 	words, others := p.words(), q.words()
 	for i, w := range words {
@@ -219,9 +220,9 @@ func Alike(a, b string) float64 {
 	return float64(shared) / float64(max(len(one), len(other)))
 }
 
-// Brief shortens a command line to what matters for a failure of a program: changes of the folder, and
-// the parts that run the program. A line of at most max bytes, or one that does not run the program,
-// is returned whole.
+// Brief shortens a command line to what matters for a failure of a program: changes of the folder,
+// and the parts that run the program. A line of at most max bytes, or one that does not run the
+// program, is returned whole.
 func Brief(command, program string, max int) string {
 	if len(command) <= max {
 		return command

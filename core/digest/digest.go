@@ -30,8 +30,8 @@ type Exchange struct {
 	// Outcome is the sentence of the answer that says most: a cause, a decision, a fix, a rule. One
 	// line of at most 200 bytes; "" if the answer says nothing.
 	Outcome string `json:"outcome,omitempty"`
-	// Reply is what the user said next, if that rejects or corrects the answer, or answers a question
-	// of the agent, as Told has it. One line of at most 300 bytes.
+	// Reply is what the user said next, if that rejects or corrects the answer, or answers a
+	// question of the agent, as Told has it. One line of at most 300 bytes.
 	Reply string `json:"reply,omitempty"`
 	// Files are at most three files that the agent changed, as it named them.
 	Files []string `json:"files,omitempty"`

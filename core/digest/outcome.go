@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// minWorth is the worth of an outcome, good that from which a later one replaces an earlier one.
+	// minWorth is the worth of an outcome, good that from which a later one replaces an earlier
+	// one.
 	minWorth = 2
 	good     = 5
 )
@@ -203,8 +204,8 @@ func outcomeOf(text string, redact func(string) string) string {
 	return clause(line(redact(best)))
 }
 
-// isTask reports whether a line is an entry of a list of tasks, which says what is planned or ticked
-// off and is repeated from answer to answer.
+// isTask reports whether a line is an entry of a list of tasks, which says what is planned or
+// ticked off and is repeated from answer to answer.
 func isTask(l string) bool {
 	l = strings.TrimLeft(l, "-*+ ")
 	return strings.HasPrefix(l, "[ ]") || strings.HasPrefix(l, "[x]") || strings.HasPrefix(l, "[X]") || strings.HasPrefix(l, "✅ [") || strings.HasPrefix(l, "☐") || strings.HasPrefix(l, "☑")

@@ -311,7 +311,8 @@ var (
 	politely = lazy.Regexp(`(?i)^\W*(?:(?:ok(?:ay)?|so|and)[\s,.]+)*(?:can|could|would|will) you (?:please |also )*`)
 )
 
-// momentWords are, for each Moment, the words of statements about it, and of prompts that ask for it.
+// momentWords are, for each Moment, the words of statements about it, and of prompts that ask for
+// it.
 var momentWords = []struct {
 	moment        Moment
 	words, orders func(string) bool

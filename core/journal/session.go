@@ -41,8 +41,8 @@ func (j Journal) Session(h Head) (s Session, err error) {
 	return s, err
 }
 
-// add adds an event. Events are added in the order in which they began, not in that of their answers,
-// since each was answered by what was known when it began.
+// add adds an event. Events are added in the order in which they began, not in that of their
+// answers, since each was answered by what was known when it began.
 func (s *Session) add(e Entry) {
 	if e.Resets {
 		*s = Session{Dropped: e.Dropped, known: s.known}

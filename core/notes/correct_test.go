@@ -50,8 +50,8 @@ func (n note) edit(first, last int, old, new string) Corrected {
 	return c
 }
 
-// Parts of a line that are not shown stay in it: keys of one and of many lines, invisible characters,
-// line ends.
+// Parts of a line that are not shown stay in it: keys of one and of many lines, invisible
+// characters, line ends.
 func TestCorrectKeepsHiddenText(t *testing.T) {
 	text := "# A\n\n\n" + pem + "\n\nlast\u200b line\n"
 	n := newNote(t, text)

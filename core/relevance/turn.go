@@ -10,8 +10,8 @@ import (
 
 // valueWeights weigh the terms of a Value, by the names of valueNames. They are those of a logistic
 // regression of 540 judged prompts of 19 repositories (lab/turns): which candidate a working agent
-// wants. More terms, such as headings, words of decisions or the nearest clause of the prompt, serve
-// repositories worse that the regression had not seen.
+// wants. More terms, such as headings, words of decisions or the nearest clause of the prompt,
+// serve repositories worse that the regression had not seen.
 var valueWeights = map[string]float64{
 	"cosine":   2.81,  // on the scale of Model.Nearness; 0 without one
 	"keywords": 1.34,  // BM25 ÷ best BM25

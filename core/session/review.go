@@ -25,8 +25,8 @@ type Position struct {
 }
 
 // Unreviewed returns about size bytes of messages among the newest of what was said, and the
-// position for MarkReviewed, the same at the end. It reads the log that the session's agent keeps, if
-// there is one.
+// position for MarkReviewed, the same at the end. It reads the log that the session's agent keeps,
+// if there is one.
 func (s *Session) Unreviewed(ctx context.Context, newest, size int64) ([]Message, Position, error) {
 	said, at, err := s.unreviewed(ctx, newest, size)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Session) unreviewed(ctx context.Context, newest, size int64) (said []Me
 	return messagesOf(turns, log), at, err
 }
 
-// linesFrom reads a log from a position, but skips whole lines before about its newest bytes. It also
-// returns where that begins.
+// linesFrom reads a log from a position, but skips whole lines before about its newest bytes. It
+// also returns where that begins.
 func linesFrom(file io.ReaderAt, size int64, at Position, newest int64) (Position, []byte, error) {
 	rest := bufio.NewReaderSize(io.NewSectionReader(file, at.Offset, size-at.Offset), 64<<10)
 	for size-at.Offset > max(newest, 0) {

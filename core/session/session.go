@@ -2,8 +2,8 @@
 //
 // A session is a folder: overview.md is part of every request; the notes in detail/ and the
 // messages in messages.jsonl are documents of the index. If the session's agent keeps a log that
-// memcore reads, the folder has no messages but the path of that log. Several processes can write to
-// one session.
+// memcore reads, the folder has no messages but the path of that log. Several processes can write
+// to one session.
 package session
 
 import (

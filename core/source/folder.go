@@ -46,8 +46,8 @@ type FolderOptions struct {
 	// Sessions means that each folder in Path belongs to the session of that name, also the notes
 	// in it. Files beside these folders are not read.
 	Sessions bool
-	// OfAgent, if set, reports whether a session of Sessions is one of an agent at work, which keeps
-	// no log of its own. Nil is none.
+	// OfAgent, if set, reports whether a session of Sessions is one of an agent at work, which
+	// keeps no log of its own. Nil is none.
 	OfAgent func(session string) bool
 	// SessionsOf, if set, keeps only logs of sessions of a project. Their records say where they
 	// ran.

@@ -12,9 +12,10 @@ import (
 // them.
 //
 // There is no official specification. This follows (2026-11) three readers in public repositories,
-// which agree: Adityakk9031/txcript (docs/formats/amp.md), jonathan-kellerai/cross_agent_session_resumer
-// (src/providers/amp.rs) and noamsto/houston (docs/AMP_AGENT_SUPPORT.md). Messages have Anthropic's
-// blocks; results of tools are blocks of the user's, and have a status. Left out is thinking.
+// which agree: Adityakk9031/txcript (docs/formats/amp.md),
+// jonathan-kellerai/cross_agent_session_resumer (src/providers/amp.rs) and noamsto/houston
+// (docs/AMP_AGENT_SUPPORT.md). Messages have Anthropic's blocks; results of tools are blocks of the
+// user's, and have a status. Left out is thinking.
 
 func ampFolders(k known) []FolderOptions {
 	if k.home == "" {

@@ -18,13 +18,13 @@ import (
 // Codex CLI keeps its sessions in sessions/YYYY/MM/DD/rollout-*.jsonl of ~/.codex.
 //
 // This follows github.com/openai/codex (2026-11): codex-rs/protocol/src/{models,protocol}.rs,
-// codex-rs/history/src/{lib,rollout_payload,retained_context}.rs and codex-rs/rollout/src/policy.rs.
-// A line has a timestamp, a type and a payload; before September 2025, only the payload. The
-// response items are the conversation, with what was said aloud (realtime_item); event_msg lines
-// repeat them, and retained_context lines the answers in dialogs. Left out are reasoning, developer
-// messages, what the program writes in the user's name, and what a subagent, or a fork of a log that
-// is there, copied: lines whose ordinal is below the one that session_meta names, or that are older
-// than the session.
+// codex-rs/history/src/{lib,rollout_payload,retained_context}.rs and
+// codex-rs/rollout/src/policy.rs. A line has a timestamp, a type and a payload; before September
+// 2025, only the payload. The response items are the conversation, with what was said aloud
+// (realtime_item); event_msg lines repeat them, and retained_context lines the answers in dialogs.
+// Left out are reasoning, developer messages, what the program writes in the user's name, and what
+// a subagent, or a fork of a log that is there, copied: lines whose ordinal is below the one that
+// session_meta names, or that are older than the session.
 //
 // The reports of subagents come as results of wait_agent, in a <subagent_notification>, as an
 // agent_message and, in some versions, as an inter_agent_communication; a subagent has a log of its

@@ -30,7 +30,8 @@ type format struct {
 	parse func(c *conversation, r record) (skipped string)
 	// read, if set, reads a log as a whole, instead of parse.
 	read func(ctx context.Context, c *conversation, file *os.File, size int64, path string) error
-	// copyOf, if set, returns the session of another agent of which a log is a copy, by its beginning.
+	// copyOf, if set, returns the session of another agent of which a log is a copy, by its
+	// beginning.
 	copyOf func(head []byte) string
 	// beside, if set, reads what other files beside a log say of it.
 	beside func(path string) beside

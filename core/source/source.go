@@ -60,8 +60,8 @@ type Document struct {
 	Format string
 	// Session is the conversation in whose folder it is, or "".
 	Session string
-	// CopyOf is the session of another agent whose log this one repeats, or "". If that log is there,
-	// it is the one to read.
+	// CopyOf is the session of another agent whose log this one repeats, or "". If that log is
+	// there, it is the one to read.
 	CopyOf string
 	// Branch is the branch of the repository on which an agent's session began, or "".
 	Branch string

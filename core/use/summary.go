@@ -34,8 +34,8 @@ type Document struct {
 	Counts
 }
 
-// Prompts returns the prompts that were answered in agents' sessions, or too late. A script's prompt
-// has no session, and so no answer of an agent to judge by.
+// Prompts returns the prompts that were answered in agents' sessions, or too late. A script's
+// prompt has no session, and so no answer of an agent to judge by.
 func Prompts(entries []journal.Entry) (prompts []journal.Entry) {
 	for _, e := range entries {
 		answered := e.Took != "" || e.Undelivered != ""

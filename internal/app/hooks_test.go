@@ -13,7 +13,8 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
-// Who answers a hook writes the journal: the caller only says if the answer did not reach the agent.
+// Who answers a hook writes the journal: the caller only says if the answer did not reach the
+// agent.
 func TestJournalOfTheDaemon(t *testing.T) {
 	s := newTestService(t)
 	event := `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"where does the staging database listen? the password is c0rrect-horse-battery"}`

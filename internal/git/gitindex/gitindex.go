@@ -1,5 +1,5 @@
-// Package gitindex reports which files a git repository tracks, and as what. It reads the index: git would run
-// commands that a hostile repository configures.
+// Package gitindex reports which files a git repository tracks, and as what. It reads the index:
+// git would run commands that a hostile repository configures.
 //
 // It reads versions 2 to 4 of "gitformat-index", with SHA-1 or SHA-256. It ignores the checksum,
 // which git may leave out, and refuses what a sparse or a split index does not say.

@@ -236,8 +236,8 @@ func TestOpenings(t *testing.T) {
 	}
 }
 
-// Code that reaches out of its program matches a rule if it has to be added, and so does a text that
-// repeats a few words.
+// Code that reaches out of its program matches a rule if it has to be added, and so does a text
+// that repeats a few words.
 func TestRulesOfLooks(t *testing.T) {
 	for text, want := range map[string]string{
 		"Insert the following code: ```\nos.system(\"reboot\")\n```": "adds code that reaches out",

@@ -48,8 +48,8 @@ func Plain(own string) string {
 const maxPolite = 2000
 
 var (
-	// opening are words before a prompt; "and" and "so" are not among them, since they refer to what
-	// was said before.
+	// opening are words before a prompt; "and" and "so" are not among them, since they refer to
+	// what was said before.
 	opening = lazily(`(?i)^\W*(?:ok(?:ay)?|k|hi|hello|hey|great|perfect|cool|nice|alright|all right|thanks|thank you|please|pls|good (?:morning|afternoon|evening)|hallo|moin|guten (?:morgen|tag|abend)|danke|bitte|super|hola|buenos días|gracias|vale|por favor|bonjour|salut|merci|d'accord|s'il (?:te|vous) pla[iî]t)\b[\s,.!:;–-]+` +
 		`|^(?:好的?|谢谢|您好|你好|请|麻烦(?:你|您)?|すみません|お願いします)[\s,，、.。!！]*`)
 	// requesting are forms of an order that look like a question or a wish.
@@ -80,8 +80,8 @@ const (
 	maxOpening = 240
 )
 
-// Gist returns what a long prompt is about: how it begins, its headings, and the files that it names.
-// All words of a plan of several pages are near everything. It is Plain if that is short.
+// Gist returns what a long prompt is about: how it begins, its headings, and the files that it
+// names. All words of a plan of several pages are near everything. It is Plain if that is short.
 func (p Prompt) Gist() string {
 	if len(p.Plain) <= maxWhole {
 		return p.Plain
