@@ -84,15 +84,15 @@ func (c *conversation) reduce(t Turn) turnText {
 	return s
 }
 
-// longestSpeaker is how many bytes of a name are read.
-const longestSpeaker = 400
+// maxSpeaker is how many bytes of a name are read.
+const maxSpeaker = 400
 
 func (c *conversation) speaker(t Turn) string {
 	speaker := strings.TrimSpace(t.Speaker)
 	if speaker == "" {
 		speaker = t.Role
 	}
-	return c.shorten(oneLine(cleanString(head(speaker, longestSpeaker))), c.max/6)
+	return c.shorten(oneLine(cleanString(head(speaker, maxSpeaker))), c.max/6)
 }
 
 func (c *conversation) turn(t Turn, reduced turnText) {

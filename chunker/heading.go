@@ -14,8 +14,8 @@ import (
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
-// longestHeading is how many bytes of a heading enter paths.
-const longestHeading = 400
+// maxHeading is how many bytes of a heading enter paths.
+const maxHeading = 400
 
 var (
 	inlineParser = sync.OnceValue(func() parser.Parser {
@@ -32,8 +32,8 @@ var (
 
 // headingText returns a heading without markup, on one line.
 func headingText(raw []byte) string {
-	if len(raw) > longestHeading {
-		raw = raw[:longestHeading]
+	if len(raw) > maxHeading {
+		raw = raw[:maxHeading]
 	}
 	line := strings.ToValidUTF8(strings.Join(strings.Fields(string(raw)), " "), "")
 	if !strings.ContainsAny(line, "\\`*_[]<>&!{}~") {

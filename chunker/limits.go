@@ -9,7 +9,7 @@ const (
 	defaultTarget  = 160
 	defaultMax     = 240
 	defaultOverlap = 24
-	leastMax       = 32 // speaker, date and heading need room
+	minMax         = 32 // speaker, date and heading need room
 	greatestMax    = 1 << 20
 
 	// bytesPerToken bounds long texts of few tokens.
@@ -26,7 +26,7 @@ func newLimits(o Options) limits {
 	if l.max <= 0 {
 		l.max = max(defaultMax, l.target)
 	}
-	l.max = min(max(l.max, leastMax), greatestMax)
+	l.max = min(max(l.max, minMax), greatestMax)
 	if l.target <= 0 {
 		l.target = min(defaultTarget, l.max*2/3)
 	}

@@ -15,8 +15,8 @@ type Link struct {
 // Bounds of what is searched for the end of a link or a code span, in bytes, so that time is
 // linear.
 const (
-	longestParagraph = 64 << 10
-	longestLink      = 512
+	maxParagraph = 64 << 10
+	maxLink      = 512
 )
 
 // Links returns the links of a Markdown document that have a text of their own and a target on the
@@ -36,7 +36,7 @@ func Links(src []byte) (links []Link) {
 		end := windowEnd(text, at)
 		var code bool
 		open, code = open.Next(withoutMarkers(text[at : end-len(newlineOf(text[at:end]))]))
-		if code || isBlank(text[at:end]) || end-from > longestParagraph {
+		if code || isBlank(text[at:end]) || end-from > maxParagraph {
 			flush()
 			from = at
 			if code {
@@ -67,7 +67,7 @@ func withoutMarkers(line string) string {
 
 func appendLinks(links []Link, text string) []Link {
 	for i := 0; i < len(text); {
-		rest := text[i:min(len(text), i+longestLink)]
+		rest := text[i:min(len(text), i+maxLink)]
 		switch {
 		case rest[0] == '\\':
 			i += 2

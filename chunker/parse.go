@@ -230,7 +230,7 @@ func tableCells(row string) []string {
 
 // Limits of a line: goldmark's work grows with open blocks.
 const (
-	longestLine   = 4096 // bytes
+	maxLine       = 4096 // bytes
 	deepestIndent = 64   // columns
 	deepestNest   = 16   // markers of quotes and list items in a line
 )
@@ -242,8 +242,8 @@ func appendBounded(to []byte, line string) []byte {
 	if indent > deepestIndent {
 		line = line[:deepestIndent] + line[indent:]
 	}
-	if len(line) > longestLine {
-		line = line[:longestLine*3/4] + line[len(line)-longestLine/4:]
+	if len(line) > maxLine {
+		line = line[:maxLine*3/4] + line[len(line)-maxLine/4:]
 	}
 	start := len(to)
 	to = append(to, line...)

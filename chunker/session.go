@@ -53,10 +53,10 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 		case t.Role == "user" && t.Dialog != "":
 			kept, reason = decided(t, text)
 		case t.Role == "user":
-			form := prompt.Form(head(text, mostStatementCuts))
+			form := prompt.Form(head(text, maxStatementCuts))
 			kept, reason = statement(form)
 			asked = form.Title()
-			if len(text) > mostStatementCuts {
+			if len(text) > maxStatementCuts {
 				asked = prompt.Title(text)
 			}
 			if reason == LeftOutRequest && tells(form) {
@@ -246,10 +246,10 @@ var (
 )
 
 const (
-	leastStatement    = 12       // bytes
-	longestStatement  = 1200     // of plain text; a longer specification has headings and items
-	leastStructured   = 3        // headings and items
-	mostStatementCuts = 24 << 10 // bytes that are looked at
+	minStatement     = 12       // bytes
+	maxStatement     = 1200     // of plain text; a longer specification has headings and items
+	minStructured    = 3        // headings and items
+	maxStatementCuts = 24 << 10 // bytes that are looked at
 )
 
 // decided returns what to keep of what a user said in a dialog: whatever they decide is worth
@@ -258,7 +258,7 @@ func decided(t Turn, text string) (kept, leftOut string) {
 	switch {
 	case t.Dialog == DialogPlan:
 		return withoutAsides(withoutLongCode(text)), ""
-	case t.Dialog == DialogRejection && prompt.Form(head(t.Text, mostStatementCuts)).Kind != prompt.Request:
+	case t.Dialog == DialogRejection && prompt.Form(head(t.Text, maxStatementCuts)).Kind != prompt.Request:
 		return "", LeftOutRequest
 	}
 	return text, ""
@@ -275,11 +275,11 @@ func statement(p prompt.Prompt) (stated, leftOut string) {
 	}
 	length := weight(own)
 	switch {
-	case length < leastStatement:
+	case length < minStatement:
 		return "", LeftOutRequest
-	case length > 400 && len(structured().FindAllStringIndex(own, leastStructured)) >= leastStructured:
+	case length > 400 && len(structured().FindAllStringIndex(own, minStructured)) >= minStructured:
 		return own, "" // a specification, a plan, a list of rules
-	case length > longestStatement:
+	case length > maxStatement:
 		return "", LeftOutPasted
 	case !states().MatchString(own):
 		return "", LeftOutRequest
@@ -292,8 +292,8 @@ func statement(p prompt.Prompt) (stated, leftOut string) {
 	return "", LeftOutRequest
 }
 
-// leastTold is the weight of the shortest sentence that tells something: five words.
-const leastTold = 20
+// minTold is the weight of the shortest sentence that tells something: five words.
+const minTold = 20
 
 // tellings match how a sentence begins that says how something is, and does not order it.
 var tellings = lazy.Regexp(`(?i)^\W*(?:(?:and|but|so|also|btw|fyi|by the way|note),?\s+)?(?:(?:the|our|my|its|their|every|each|all|both|there|they|we|he|she|it (?:was|is|turned))\b.*\b(?:is|are|was|were|has|have|had|will|can|cannot|[a-z]{2,}[^s\W]s|[a-z]{2,}ed)\b` +
@@ -307,7 +307,7 @@ var requesting = lazy.Regexp(`请|請|帮|幫|ください|してくれ|お願�
 
 // tells reports whether all that the user says is how something is: no order, no question.
 func tells(p prompt.Prompt) bool {
-	if p.Kind != prompt.Request || p.Pasted > 0 || weight(p.Own) < leastTold || weight(p.Own) > longestStatement {
+	if p.Kind != prompt.Request || p.Pasted > 0 || weight(p.Own) < minTold || weight(p.Own) > maxStatement {
 		return false
 	}
 	for _, sentence := range sentences(p.Own) {
@@ -343,17 +343,17 @@ func sentences(text string) []string {
 	return all
 }
 
-// A longer fence than longestCode keeps its first keptCode lines.
+// A longer fence than maxCode keeps its first keptCode lines.
 const (
-	longestCode = 8
-	keptCode    = 3
+	maxCode  = 8
+	keptCode = 3
 )
 
 func withoutLongCode(text string) string {
 	var kept, code []string
 	var open fence.Fence
 	endCode := func() {
-		if len(code) > longestCode {
+		if len(code) > maxCode {
 			code = append(code[:keptCode:keptCode], "…")
 		}
 		kept, code = append(kept, code...), nil

@@ -228,15 +228,15 @@ var (
 	letters = lazy.Regexp(`\pL`)
 )
 
-const longestReadable = 400 // bytes of a line that starts like data
+const maxReadable = 400 // bytes of a line that starts like data
 
 // readable returns the first n readable lines; 0 is all.
 func readable(text string, n int) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
-		line = oneLine(head(line, 16*longestReadable))
+		line = oneLine(head(line, 16*maxReadable))
 		line = escapes().ReplaceAllString(line, "")
-		if len(line) > longestReadable && strings.ContainsAny(line[:1], "{[<\"") {
+		if len(line) > maxReadable && strings.ContainsAny(line[:1], "{[<\"") {
 			continue
 		}
 		line = oneLine(blob().ReplaceAllString(line, "…"))

@@ -92,9 +92,9 @@ func meanOf(vectors [][]float32) []float32 {
 
 const (
 	// Only windows at both ends are embedded: people paste logs between.
-	mostQueryWindows = 8
-	// mostQueryBytes of a query are cut, half at either end.
-	mostQueryBytes = 1 << 17
+	maxQueryWindows = 8
+	// maxQueryBytes of a query are cut, half at either end.
+	maxQueryBytes = 1 << 17
 )
 
 // QueryCut begins Result.Degraded for an overlong query.
@@ -121,19 +121,19 @@ func (q longQuery) mean(vectors [][]float32) []float32 {
 }
 
 func (e embedder) cut(text string) longQuery {
-	tooLong := len(text) > mostQueryBytes
+	tooLong := len(text) > maxQueryBytes
 	if !tooLong && e.readsWhole(text) {
 		return longQuery{middle: []string{text}}
 	}
 	if tooLong {
-		const half = mostQueryBytes / 2
+		const half = maxQueryBytes / 2
 		text = strings.ToValidUTF8(text[:half], "") + "\n\n" + strings.ToValidUTF8(text[len(text)-half:], "")
 	}
 	first, middle, last := paragraphs(strings.TrimSpace(text))
 	q := longQuery{first: e.windows(first), middle: e.windows(middle), last: e.windows(last)}
-	if len(q.texts()) > mostQueryWindows {
+	if len(q.texts()) > maxQueryWindows {
 		q.first, q.last = ends(q.first, 2), ends(q.last, 2)
-		q.middle = ends(q.middle, mostQueryWindows-len(q.first)-len(q.last))
+		q.middle = ends(q.middle, maxQueryWindows-len(q.first)-len(q.last))
 		tooLong = true
 	}
 	if tooLong {

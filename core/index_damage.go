@@ -14,8 +14,8 @@ import (
 // damageFile says why a generation is damaged; Index then rebuilds.
 const damageFile = "DAMAGED"
 
-// mostDamage is the longest recorded reason, in bytes.
-const mostDamage = 1000
+// maxDamage is the longest recorded reason, in bytes.
+const maxDamage = 1000
 
 // noteDamage records damage for the next run of indexing.
 func (m *indexer) noteDamage(from snapshot, errs ...error) {
@@ -32,7 +32,7 @@ func (m *indexer) noteDamage(from snapshot, errs ...error) {
 		return
 	}
 	text := strings.ToValidUTF8(err.Error(), "")
-	_, writeErr := f.WriteString(text[:min(len(text), mostDamage)] + "\n")
+	_, writeErr := f.WriteString(text[:min(len(text), maxDamage)] + "\n")
 	m.log.Warn("the index is damaged; the next run of indexing rebuilds it", "error", err, "noted", errors.Join(writeErr, f.Close()) == nil)
 }
 

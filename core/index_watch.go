@@ -27,7 +27,7 @@ const (
 	watchQuiet   = 100 * time.Millisecond
 	watchLongest = 500 * time.Millisecond
 	watchEvery   = 30 * time.Second
-	mostFolders  = 16_384
+	maxFolders   = 16_384
 )
 
 // Watch indexes now and after each change, despite errors, until ctx ends. Queries skip the file
@@ -37,7 +37,7 @@ func (m *Manager) Watch(ctx context.Context, o WatchOptions) error {
 	w := &watching{m: m, options: o}
 	w.files = watch.New(watch.Options{
 		Quiet: cmp.Or(o.Quiet, watchQuiet), Longest: cmp.Or(o.Longest, watchLongest), Every: cmp.Or(o.Every, watchEvery),
-		Most:  mostFolders,
+		Most:  maxFolders,
 		Heard: func() { w.events.Add(1); m.watched.Store(false) },
 	})
 	defer w.files.Close()

@@ -180,8 +180,8 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 const (
 	// defaultMaxTokens is the default for the largest chunk. Vectors of longer texts are too vague.
 	defaultMaxTokens = 240
-	// leastMaxTokens is the smallest Max that package chunker accepts.
-	leastMaxTokens = 32
+	// minMaxTokens is the smallest Max that package chunker accepts.
+	minMaxTokens = 32
 )
 
 // fitChunks lowers a chunk size that exceeds the model's input and logs it.
@@ -191,9 +191,9 @@ func fitChunks(options *Options, log *slog.Logger) error {
 	}
 	chunking, limit := &options.Chunking, options.Embedder.MaxTokens()
 	chunking.Count = options.Embedder.CountTokens
-	if limit < leastMaxTokens {
+	if limit < minMaxTokens {
 		return fmt.Errorf("embedder %s reads %d tokens of a text, want at least %d: use another model, or shorter prefixes if it has some",
-			options.Embedder.Fingerprint(), limit, leastMaxTokens)
+			options.Embedder.Fingerprint(), limit, minMaxTokens)
 	}
 	if chunking.Max <= 0 {
 		chunking.Max = max(min(limit, defaultMaxTokens), chunking.Target)

@@ -24,10 +24,10 @@ type noteLink struct {
 
 // Bounds of what links say.
 const (
-	mostLinks      = 64 // of a note
-	mostAliases    = 5  // of a note
-	longestAlias   = 60 // characters
-	mostAliasWords = 8
+	maxLinks      = 64 // of a note
+	maxAliases    = 5  // of a note
+	maxAlias      = 60 // characters
+	maxAliasWords = 8
 )
 
 // linksOf returns the links of a note whose texts say something. A note of which a part is
@@ -44,7 +44,7 @@ func (w *writer) linksOf(doc located, text []byte) (links []noteLink) {
 		if saysMore(link.Text, link.To) && !slices.Contains(links, link) {
 			links = append(links, link)
 		}
-		if len(links) == mostLinks {
+		if len(links) == maxLinks {
 			break
 		}
 	}
@@ -63,7 +63,7 @@ func withoutExtension(name string) string {
 // saysMore reports whether the text of a link names its target by other words than its path.
 func saysMore(text, target string) bool {
 	said := bare(withoutExtension(text))
-	if n := len([]rune(said)); n < 2 || n > longestAlias || strings.Count(said, " ") >= mostAliasWords {
+	if n := len([]rune(said)); n < 2 || n > maxAlias || strings.Count(said, " ") >= maxAliasWords {
 		return false
 	}
 	if strings.Contains(text, "://") || strings.HasPrefix(said, "www ") || !strings.ContainsFunc(said, unicode.IsLetter) {
@@ -180,7 +180,7 @@ func (m *manifest) aliases() map[string][]string {
 		sorted := slices.SortedFunc(maps.Values(texts), func(a, b alias) int {
 			return cmp.Or(b.notes-a.notes, cmp.Compare(a.text, b.text))
 		})
-		for _, a := range sorted[:min(len(sorted), mostAliases)] {
+		for _, a := range sorted[:min(len(sorted), maxAliases)] {
 			all[to] = append(all[to], a.text)
 		}
 	}

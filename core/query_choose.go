@@ -96,8 +96,8 @@ func (x *choice) refuses(c *candidate) string {
 	return ""
 }
 
-// leastUpdate is the least score of an update, relative to the first hit.
-const leastUpdate = 0.5
+// minUpdate is the least score of an update, relative to the first hit.
+const minUpdate = 0.5
 
 // updates reports whether what the first hit says may have changed: another conversation, later
 // than all hits, holds the same words of the question. However sure the hits are, they may be out
@@ -105,7 +105,7 @@ const leastUpdate = 0.5
 func (x *choice) updates(c *candidate) bool {
 	return x.first.record.Kind == source.KindConversation && c.record.Kind == source.KindConversation &&
 		c.record.Path != x.first.record.Path && c.record.Time.After(x.newest) &&
-		c.Holds&x.first.Holds == x.first.Holds && c.Score >= max(x.threshold, leastUpdate*x.first.Score)
+		c.Holds&x.first.Holds == x.first.Holds && c.Score >= max(x.threshold, minUpdate*x.first.Score)
 }
 
 // take judges by the text. A newer duplicate replaces its hit, and *hit is the older.

@@ -147,14 +147,14 @@ func (q *query) isListable(t *turn, c *candidate, telling []float64, known bool)
 		return held >= 2 || held > 0 && c.Cosine == nil
 	}
 	near := q.index.relevance.Nearness(*c.Cosine)
-	return near >= leastNear || held >= 2 || held >= 1 && near >= leastNearWithWord
+	return near >= minNear || held >= 2 || held >= 1 && near >= minNearWithWord
 }
 
-// A candidate is listed if its cosine, on the scale of Model.Nearness, is at least leastNear, or
-// leastNearWithWord if it holds a telling word of the prompt, or if it holds two of them.
+// A candidate is listed if its cosine, on the scale of Model.Nearness, is at least minNear, or
+// minNearWithWord if it holds a telling word of the prompt, or if it holds two of them.
 const (
-	leastNear         = 0.4
-	leastNearWithWord = 0.3
+	minNear         = 0.4
+	minNearWithWord = 0.3
 )
 
 // unitsAt parts candidates of a document into units, with the best value and all words of each.

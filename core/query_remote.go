@@ -37,8 +37,8 @@ const (
 	defaultRemoteBudget = 300 * time.Millisecond
 	// searchPatience is how much longer than a turn a search waits.
 	searchPatience = 10
-	// longestRequest of a prompt is sent, in bytes.
-	longestRequest = 64 << 10
+	// maxRemoteRequest of a prompt is sent, in bytes.
+	maxRemoteRequest = 64 << 10
 )
 
 // A remoteAnswer is that of a Remote.
@@ -100,7 +100,7 @@ func (m both) askRemote(ctx context.Context, text string, s selection, elsewhere
 			return nil, why
 		}
 	}
-	text, _ = secret.Redact(strings.ToValidUTF8(text[:min(len(text), longestRequest)], ""))
+	text, _ = secret.Redact(strings.ToValidUTF8(text[:min(len(text), maxRemoteRequest)], ""))
 	budget := m.remoteBudget(ctx, s.inTurn)
 	answer := make(chan remoteAnswer, 1)
 	go func() {
@@ -319,9 +319,9 @@ type restState struct {
 
 const (
 	// forgiven failures in a row cause no rest: a network may lose an answer.
-	forgiven    = 1
-	firstRest   = 5 * time.Second
-	longestRest = 2 * time.Minute
+	forgiven  = 1
+	firstRest = 5 * time.Second
+	maxRest   = 2 * time.Minute
 )
 
 // read reads the file again: another process may have noted something.
@@ -362,7 +362,7 @@ func (r *rest) note(err error, now time.Time) {
 		var told interface{ After() time.Duration }
 		wait := time.Duration(0)
 		if n := r.Failures - forgiven; n > 0 {
-			wait = min(firstRest<<min(n-1, 10), longestRest)
+			wait = min(firstRest<<min(n-1, 10), maxRest)
 		}
 		if errors.As(err, &told) {
 			wait = max(wait, min(told.After(), time.Hour))

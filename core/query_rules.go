@@ -19,12 +19,12 @@ import (
 var globKeys = [...]string{"globs", "paths", "applyTo", "fileMatchPattern"}
 
 const (
-	mostGlobs   = 32
-	longestGlob = 200 // bytes
+	maxGlobs = 32
+	maxGlob  = 200 // bytes
 	// maxRuleFiles is how many documents with rules a prompt searches.
 	maxRuleFiles = 32
-	// mostNamed is how many of a section's paths are compared.
-	mostNamed = 16
+	// maxComparedPaths is how many of a section's paths are compared.
+	maxComparedPaths = 16
 )
 
 // globsOf leaves out globs that match every file.
@@ -36,7 +36,7 @@ func globsOf(doc source.Document, meta map[string]any) []string {
 	for _, key := range globKeys {
 		for _, glob := range listed(meta[key]) {
 			glob = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(glob), "./"), "/")
-			if strings.Trim(glob, "*/.{}") != "" && len(glob) <= longestGlob && len(globs) < mostGlobs && doublestar.ValidatePattern(glob) {
+			if strings.Trim(glob, "*/.{}") != "" && len(glob) <= maxGlob && len(globs) < maxGlobs && doublestar.ValidatePattern(glob) {
 				globs = append(globs, glob)
 			}
 		}
@@ -109,7 +109,7 @@ func governs(r store.Record, base string, files []string, order bool) bool {
 		}
 	}
 	named := map[string]bool{}
-	for _, m := range quotedPath().FindAllStringSubmatch(r.Text+" "+heading, mostNamed) {
+	for _, m := range quotedPath().FindAllStringSubmatch(r.Text+" "+heading, maxComparedPaths) {
 		named[strings.TrimPrefix(m[1], "./")] = true
 	}
 	return slices.ContainsFunc(files, func(file string) bool {

@@ -47,15 +47,15 @@ const (
 	// on the same subject, which replaces it.
 	sameSubject = 0.5
 	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is
-	// leastSaid; telling words in common count as sharedWord of that once. Without a cosine each
+	// minSaid; telling words in common count as sharedWord of that once. Without a cosine each
 	// counts as wordAlone, if they are half of the prompt's. Statements that share no word with an
 	// order are given at the start of a session, and at their moments.
 	//
-	// What was said of one thing has to be nearer, leastOnce, and what corrects one answer only is
+	// What was said of one thing has to be nearer, minOnce, and what corrects one answer only is
 	// given with that answer (Line.Reply).
-	leastSaid  = 0.4
-	leastAsked = 0.33 // for a question, which names what it asks for
-	leastOnce  = 0.6
+	minSaid    = 0.4
+	minAsked   = 0.33 // for a question, which names what it asks for
+	minOnce    = 0.6
 	sharedWord = 0.1
 	wordAlone  = 0.2
 )
@@ -111,9 +111,9 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 		}
 	}
 	slices.SortStableFunc(g.candidates, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
-	least := leastSaid
+	least := minSaid
 	if t.question {
-		least = leastAsked
+		least = minAsked
 	}
 	var found []Statement
 	for _, c := range g.candidates {
@@ -121,7 +121,7 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 			break
 		}
 		s := q.statementAt(c)
-		if !s.Standing && (s.Kind == digest.Correction || c.value < leastOnce) {
+		if !s.Standing && (s.Kind == digest.Correction || c.value < minOnce) {
 			continue
 		}
 		if newer := q.laterWord(s, g.candidates); newer != nil {
@@ -309,13 +309,13 @@ func (s Statement) comesFrom(h MemoryHit) bool {
 	if h.Kind != source.KindConversation || h.Speaker != "user" {
 		return false
 	}
-	return h.Path == s.Path && h.StartLine <= s.Line && s.Line <= h.EndLine && float64(len(s.Text)) >= mostOfText*float64(len(h.Text)) ||
+	return h.Path == s.Path && h.StartLine <= s.Line && s.Line <= h.EndLine && float64(len(s.Text)) >= minShareOfText*float64(len(h.Text)) ||
 		hasSentence(h.Text, s.Text)
 }
 
-// mostOfText is the least share of a message that a statement has to be to stand for all of it,
+// minShareOfText is the least share of a message that a statement has to be to stand for all of it,
 // where it does not have its words: of a plan it has no code, of a list no marks.
-const mostOfText = 0.8
+const minShareOfText = 0.8
 
 // tellsMore reports whether a passage holds words of the question that the statements from it lack.
 func tellsMore(question relevance.Query, passage string, from []Statement) bool {

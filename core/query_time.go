@@ -28,12 +28,12 @@ type askedTimes struct {
 	words uint64
 }
 
-// A text with more than mostSpans spans is a log.
-const mostSpans = 4
+// A text with more than maxSpans spans is a log.
+const maxSpans = 4
 
 func timesAsked(text string, now time.Time) askedTimes {
 	spans := when.Parse(text, now)
-	if len(spans) == 0 || len(spans) > mostSpans {
+	if len(spans) == 0 || len(spans) > maxSpans {
 		return askedTimes{}
 	}
 	only := when.Only(text, spans, now)
@@ -136,7 +136,7 @@ const dateShare = 0.5 / (1.2 + 0.5)
 // "what did the auditors want on 1 September". They must be about the rest of the question, too. Of
 // turns, the keyword index has the words of their dates.
 func (q *query) holdDates(g *gathered) {
-	words := g.question.Words[:min(len(g.question.Words), store.MostTerms)]
+	words := g.question.Words[:min(len(g.question.Words), store.MaxTerms)]
 	share := make([]float64, len(words)) // of the ceiling
 	sum := 0.0
 	for i, w := range words {
@@ -156,7 +156,7 @@ func (q *query) holdDates(g *gathered) {
 	holders := 0
 	for _, c := range g.candidates {
 		d, _ := g.times.said(c.record)
-		isNear := c.Cosine != nil && q.index.relevance.Nearness(*c.Cosine) >= leastNearWithWord
+		isNear := c.Cosine != nil && q.index.relevance.Nearness(*c.Cosine) >= minNearWithWord
 		isThen := g.times.fit(c.record.Time) == 1 || g.times.overlaps(d)
 		if d.Commit { // much is committed "today", and says nothing of it
 			isThen = slices.ContainsFunc(g.times.spans, func(s when.Span) bool { return g.names(s) && s.Contains(c.record.Time) })

@@ -38,10 +38,10 @@ const (
 	turnTokens  = 400
 	// maxBare is how many words ask for what they name, as in "page size".
 	maxBare = 3
-	// maxAnswers limits a question's hits, leastOfBest their relative score. Of teammates' judged
+	// maxAnswers limits a question's hits, minOfBest their relative score. Of teammates' judged
 	// questions two hits answer 0.80, three 0.93, four 0.97.
-	maxAnswers  = 3
-	leastOfBest = 0.3
+	maxAnswers = 3
+	minOfBest  = 0.3
 	// In a small memory a score of sureEnough suffices for an order, too: nothing is near by
 	// chance.
 	smallMemory = 200
@@ -50,8 +50,8 @@ const (
 	// what is less sure. On judged prompts it costs no question of teammates that the calibrated
 	// threshold answers (0.97 of 30), and 0.2 does.
 	sureAnswer = 0.15
-	// leastNew is the least share of words that the prompt lacks.
-	leastNew = 0.35
+	// minNew is the least share of words that the prompt lacks.
+	minNew = 0.35
 )
 
 // SilenceMachine is why a prompt gets nothing that a program wrote in its user's place.
@@ -200,7 +200,7 @@ func (t *turn) decide(q relevance.Query, ranked []*candidate) {
 		case t.question && c.record.Kind == source.KindConversation && t.echoes(c.Text):
 			c.refused = verdictEcho
 		case t.question:
-			if !t.onlyTime && c.Score < leastOfBest*best {
+			if !t.onlyTime && c.Score < minOfBest*best {
 				c.refused = verdictBehind
 			}
 		case t.namesDocument(c.Path):
@@ -245,7 +245,7 @@ func (t *turn) echoes(text string) bool {
 			fresh++
 		}
 	}
-	return float64(fresh) < leastNew*float64(len(own))
+	return float64(fresh) < minNew*float64(len(own))
 }
 
 // spaced is for scripts without spaces.

@@ -51,8 +51,8 @@ type Moved struct {
 	After      float64 `json:"after"`
 }
 
-// mostMoved limits Worse and Better.
-const mostMoved = 10
+// maxMoved limits Worse and Better.
+const maxMoved = 10
 
 // ErrNothingInCommon is returned for runs that share no query.
 var ErrNothingInCommon = errors.New("the runs have no answerable query in common")
@@ -180,13 +180,13 @@ func moved(pairs [][2]Asked) (worse, better []Moved) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Moved) int { return cmp.Compare(a.After-a.Before, b.After-b.Before) })
-	for _, m := range all[:min(mostMoved, len(all))] {
+	for _, m := range all[:min(maxMoved, len(all))] {
 		if m.After < m.Before {
 			worse = append(worse, m)
 		}
 	}
 	slices.Reverse(all)
-	for _, m := range all[:min(mostMoved, len(all))] {
+	for _, m := range all[:min(maxMoved, len(all))] {
 		if m.After > m.Before {
 			better = append(better, m)
 		}

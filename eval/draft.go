@@ -22,8 +22,8 @@ const (
 	draftCases = 25
 	// draftDocuments limits the documents read.
 	draftDocuments = 2000
-	leastWords     = 6
-	mostWords      = 14
+	minWords       = 6
+	maxWords       = 14
 )
 
 var smallTalk = []string{"thanks, that works", "good morning", "please make that text shorter", "what is the boiling point of mercury", "ok, go on"}
@@ -139,7 +139,7 @@ func cloze(sentence string, known map[string]int) (c Case, rarity float64, ok bo
 	if len(words) > 0 && (words[0] == "-" || words[0] == ">") {
 		words = words[1:]
 	}
-	if len(words) < leastWords || strings.HasPrefix(words[0], "#") {
+	if len(words) < minWords || strings.HasPrefix(words[0], "#") {
 		return c, 0, false
 	}
 	at := slices.IndexFunc(words, func(word string) bool { return definite().MatchString(trim(word)) })
@@ -149,12 +149,12 @@ func cloze(sentence string, known map[string]int) (c Case, rarity float64, ok bo
 	answer := trim(words[at])
 	var query []string
 	for i, word := range words {
-		if word = trim(word); i != at && word != "" && !definite().MatchString(word) && len(query) < mostWords {
+		if word = trim(word); i != at && word != "" && !definite().MatchString(word) && len(query) < maxWords {
 			query = append(query, word)
 			rarity += 1 / math.Log2(1+float64(max(known[strings.ToLower(word)], 1)))
 		}
 	}
-	if len(query) < leastWords-1 {
+	if len(query) < minWords-1 {
 		return c, 0, false
 	}
 	return Case{Query: strings.Join(query, " "), Expect: Expectations{{Text: answer}}}, rarity / float64(len(query)), true

@@ -13,8 +13,8 @@ import (
 	"github.com/memcore/memcore/core/use"
 )
 
-// mostUseCases is the most cases of each kind.
-const mostUseCases = 100
+// maxUseCases is the most cases of each kind.
+const maxUseCases = 100
 
 // ErrNothingUsed is returned if no turn makes a case.
 var ErrNothingUsed = errors.New("no prompt was kept whose hits were judged")
@@ -47,9 +47,9 @@ func FromUse(entries []journal.Entry) ([]byte, error) {
 		seen[plain(query)] = true
 		expected := usedIn(t)
 		switch {
-		case len(expected) > 0 && len(file.Cases) < mostUseCases:
+		case len(expected) > 0 && len(file.Cases) < maxUseCases:
 			file.Cases = append(file.Cases, Case{Query: query, Expect: expected})
-		case len(expected) == 0 && noneUsed(t) && len(unused) < mostUseCases:
+		case len(expected) == 0 && noneUsed(t) && len(unused) < maxUseCases:
 			unused = append(unused, t)
 		}
 	}

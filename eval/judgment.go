@@ -27,13 +27,13 @@ type Judgment struct {
 const (
 	// headRunes is how many characters of normalised texts beginAlike compares.
 	headRunes = 60
-	// leastShared is the least length, in characters, of a text inside another. Shorter ones ("yes,
+	// minShared is the least length, in characters, of a text inside another. Shorter ones ("yes,
 	// go on") occur anywhere.
-	leastShared = 16
-	// leastCompared is the fewest words to compare; sameWords is the share of the shorter text's
+	minShared = 16
+	// minCompared is the fewest words to compare; sameWords is the share of the shorter text's
 	// words in the longer.
-	leastCompared = 8
-	sameWords     = 0.6
+	minCompared = 8
+	sameWords   = 0.6
 )
 
 // gradeOf returns the grade of a hit, and whether it was judged.
@@ -102,7 +102,7 @@ func beginAlike(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	return a == b || len([]rune(a)) >= leastShared && strings.HasPrefix(b, a)
+	return a == b || len([]rune(a)) >= minShared && strings.HasPrefix(b, a)
 }
 
 // sayTheSame reports whether one text begins inside the other, or the longer has most words of the
@@ -112,7 +112,7 @@ func sayTheSame(a, b string) bool {
 }
 
 func contains(text, part string) bool {
-	return len([]rune(part)) >= leastShared && strings.Contains(text, part)
+	return len([]rune(part)) >= minShared && strings.Contains(text, part)
 }
 
 func shareWords(a, b string) bool {
@@ -120,7 +120,7 @@ func shareWords(a, b string) bool {
 	if len(shorter) > len(longer) {
 		shorter, longer = longer, shorter
 	}
-	if len(shorter) < leastCompared {
+	if len(shorter) < minCompared {
 		return false
 	}
 	left := map[string]int{}

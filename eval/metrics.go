@@ -63,12 +63,12 @@ type Top struct {
 }
 
 const (
-	topHits    = 6
-	longestTop = 200 // bytes of Top.Text, about
+	topHits = 6
+	maxTop  = 200 // bytes of Top.Text, about
 )
 
 func topOf(hit core.MemoryHit, names []string) Top {
-	top := Top{Name: strings.Join(names, ", "), Score: hit.Score, Text: excerpt.Of(strings.Join(strings.Fields(hit.Text), " "), longestTop)}
+	top := Top{Name: strings.Join(names, ", "), Score: hit.Score, Text: excerpt.Of(strings.Join(strings.Fields(hit.Text), " "), maxTop)}
 	if e := hit.Explain; e != nil {
 		top.Cosine, top.Keywords, top.Terms = e.Cosine, e.BM25Normalised, e.Terms
 	}

@@ -12,9 +12,9 @@ import (
 const (
 	nowHeading = "## Memory Core: "
 	rulesTitle = "Rules That Apply Now"
-	// mostFolders are in a heading, of longestFolder characters at most.
-	mostFolders   = 3
-	longestFolder = 100
+	// maxFolders are in a heading, of maxFolder characters at most.
+	maxFolders = 3
+	maxFolder  = 100
 )
 
 // Now returns what applies at a moment (curated.Layer.Now). Like Curated, it instructs, from
@@ -40,12 +40,12 @@ func Now(m curated.Memory) string {
 func folderList(folders []string) string {
 	var names []string
 	for i, folder := range folders {
-		if i == mostFolders {
+		if i == maxFolders {
 			names = append(names, fmt.Sprintf("%d more", len(folders)-i))
 			break
 		}
 		name := []rune(strings.TrimSuffix(sanitize.Name(folder), "/") + "/")
-		if over := len(name) - longestFolder; over > 0 {
+		if over := len(name) - maxFolder; over > 0 {
 			name = append([]rune("…"), name[over+1:]...)
 		}
 		names = append(names, string(name))

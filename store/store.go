@@ -58,8 +58,8 @@ type Term struct {
 	Compound bool
 }
 
-// MostTerms is how many terms of a query count.
-const MostTerms = 64
+// MaxTerms is how many terms of a query count.
+const MaxTerms = 64
 
 // Held is a set of terms: bit i is Matches.Terms[i].
 type Held struct {

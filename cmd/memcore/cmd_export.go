@@ -41,15 +41,15 @@ Secrets are taken out (memory.redact). What is left out is listed.`,
 	}
 }
 
-// mostNamed bounds the files that are named.
-const mostNamed = 10
+// maxNamed bounds the files that are named.
+const maxNamed = 10
 
 func someOf(files []string) string {
-	more := len(files) - mostNamed
+	more := len(files) - maxNamed
 	if more <= 0 {
 		return strings.Join(files, ", ")
 	}
-	return fmt.Sprintf("%s and %d more (--json has them all)", strings.Join(files[:mostNamed], ", "), more)
+	return fmt.Sprintf("%s and %d more (--json has them all)", strings.Join(files[:maxNamed], ", "), more)
 }
 
 func importCommand(a *cli) *cobra.Command {

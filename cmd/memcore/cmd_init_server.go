@@ -65,8 +65,8 @@ func keepHint(err error, before string) error {
 	return with
 }
 
-// longestKeyLine is in bytes.
-const longestKeyLine = 8 << 10
+// maxKeyLine is in bytes.
+const maxKeyLine = 8 << 10
 
 // serverKey returns the key: from the environment, typed without echo, or a line of standard input.
 func serverKey(ctx context.Context, a *cli) (string, error) {
@@ -81,7 +81,7 @@ func serverKey(ctx context.Context, a *cli) (string, error) {
 		line, err = readHidden(ctx, int(f.Fd()))
 		fmt.Fprintln(a.stderr)
 	} else {
-		line, err = bufio.NewReader(io.LimitReader(a.stdin, longestKeyLine)).ReadBytes('\n')
+		line, err = bufio.NewReader(io.LimitReader(a.stdin, maxKeyLine)).ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}

@@ -98,7 +98,7 @@ func runProxy(ctx context.Context, a *cli, p proxyFlags) error {
 		if err != nil {
 			return err
 		}
-		return afterWarmUp(ctx, longestWarmUp, func(ctx context.Context) {
+		return afterWarmUp(ctx, maxWarmUp, func(ctx context.Context) {
 			warmUp(ctx, a, s.Manager)
 			if system := p.options.Turn.System; system != nil {
 				_, _ = system(ctx) // requests report its errors
@@ -123,8 +123,8 @@ func afterWarmUp(ctx context.Context, longest time.Duration, warmUp func(context
 	return serve(ctx)
 }
 
-// longestWarmUp is how long clients wait. Later requests pass without memory.
-const longestWarmUp = 2 * time.Second
+// maxWarmUp is how long clients wait. Later requests pass without memory.
+const maxWarmUp = 2 * time.Second
 
 // newProxy makes a proxy. Its errors are usage errors; m may be nil.
 func newProxy(p proxyFlags, m *core.Manager) (server *proxy.Proxy, err error) {

@@ -72,8 +72,8 @@ with the token that --token-env names.`,
 }
 
 const (
-	// mostLog limits a log file, in bytes.
-	mostLog = 1 << 20
+	// maxLog limits a log file, in bytes.
+	maxLog = 1 << 20
 	// memoryLimit is what the daemon tries to stay below, in bytes.
 	memoryLimit = 512 << 20
 )
@@ -92,7 +92,7 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 	}
 	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level}))
 	if o.onDemand {
-		file, err := at.Log(mostLog)
+		file, err := at.Log(maxLog)
 		if err != nil {
 			return err
 		}

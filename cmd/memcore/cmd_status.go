@@ -258,8 +258,8 @@ func sourcesThere(a *cli, all []string) (there []string, absent int) {
 	return there, absent
 }
 
-// mostProjects are shown of those that take the most room.
-const mostProjects = 5
+// maxProjects are shown of those that take the most room.
+const maxProjects = 5
 
 // sizeRows are what is kept of all projects, and of the largest.
 func sizeRows(s inventory.Sizes, own, keep string) (rows [][2]string) {
@@ -276,14 +276,14 @@ func sizeRows(s inventory.Sizes, own, keep string) (rows [][2]string) {
 		here := largest[i]
 		largest = slices.Insert(slices.Delete(largest, i, i+1), 0, here)
 	}
-	for _, p := range largest[:min(len(largest), mostProjects)] {
+	for _, p := range largest[:min(len(largest), maxProjects)] {
 		text := fmt.Sprintf("%s: notes %s, %s %s, index %s, turns %s", p.Path, plain.Bytes(p.Notes), plain.Count(p.Count, "session"), plain.Bytes(p.Sessions), plain.Bytes(p.Index), plain.Bytes(p.Turns))
 		if p.Gone {
 			text += "; the folder is gone (if it has moved: memcore export FILE, then memcore import FILE --map OLD=NEW)"
 		}
 		rows = append(rows, [2]string{"project", text})
 	}
-	if more := len(largest) - mostProjects; more > 0 {
+	if more := len(largest) - maxProjects; more > 0 {
 		rows = append(rows, [2]string{"", fmt.Sprintf("and %s (--json has them)", plain.Count(more, "smaller project"))})
 	}
 	return rows

@@ -24,8 +24,8 @@ type rule struct {
 	what []string
 }
 
-// mostRules limits the rows of the table.
-const mostRules = 35
+// maxRules limits the rows of the table.
+const maxRules = 35
 
 // importRules reads the table of imports in ARCHITECTURE.md.
 func importRules(t *testing.T) []rule {
@@ -53,7 +53,7 @@ func importRules(t *testing.T) []rule {
 			rules = append(rules, rule{m[1], append(slices.Clone(what), strings.TrimSuffix(m[1], "/...")+"/...")})
 		}
 	}
-	require.LessOrEqual(t, rows, mostRules, "rows of the table")
+	require.LessOrEqual(t, rows, maxRules, "rows of the table")
 	return rules
 }
 

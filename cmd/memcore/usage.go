@@ -15,8 +15,8 @@ import (
 const (
 	// staleDays is how long a Markdown file neither changes nor is given before it is stale.
 	staleDays = 180
-	// mostLines bounds each list of a report; --json has all.
-	mostLines = 10
+	// maxLines bounds each list of a report; --json has all.
+	maxLines = 10
 )
 
 // printUsage shows what agents used, and what is never given, duplicate or stale.
@@ -48,11 +48,11 @@ func printStatistics(a *cli, s core.Statistics, given use.Summary) error {
 	fmt.Fprintf(w, "%s, %s\n", plain.Count(s.Documents, "document"), plain.Count(s.Chunks, "chunk"))
 	list := func(title string, n int, line func(i int)) {
 		fmt.Fprintf(w, "\n%s: %d\n", title, n)
-		for i := range min(n, mostLines) {
+		for i := range min(n, maxLines) {
 			line(i)
 		}
-		if n > mostLines {
-			fmt.Fprintf(w, "  … %d more\n", n-mostLines)
+		if n > maxLines {
+			fmt.Fprintf(w, "  … %d more\n", n-maxLines)
 		}
 	}
 	aged := func(all []core.Aged) func(int) {
@@ -68,10 +68,10 @@ func printStatistics(a *cli, s core.Statistics, given use.Summary) error {
 		if lines := given.Lines; lines.Given > 0 {
 			fmt.Fprintf(w, "  %s of lists, opened %d\n", plain.Count(lines.Given, "line"), lines.Used)
 		}
-		for _, d := range given.Documents[:min(len(given.Documents), mostLines)] {
+		for _, d := range given.Documents[:min(len(given.Documents), maxLines)] {
 			fmt.Fprintf(w, "  %s\tgiven %d\t%s\n", plain.OneLine(d.Path), d.Given, shares(d.Counts))
 		}
-		if more := len(given.Documents) - mostLines; more > 0 {
+		if more := len(given.Documents) - maxLines; more > 0 {
 			fmt.Fprintf(w, "  … %d more\n", more)
 		}
 	}

@@ -118,7 +118,7 @@ func (r *reader) describe(c candidate, x *expansion) File {
 		return f
 	}
 	f.Imported, f.Lines, f.Cut = c.body.imported, len(c.body.lines), len(c.leftOut) > 0
-	f.LeftOut = linesOfGaps(joinGaps(c.leftOut, c.body.lines), longestList)
+	f.LeftOut = linesOfGaps(joinGaps(c.leftOut, c.body.lines), maxList)
 	switch {
 	case f.Lines > 0:
 		f.Tokens = r.o.Count(c.body.text())
@@ -158,7 +158,7 @@ func (r *reader) render(m *Memory, given []candidate, gone []string, limits Limi
 			}
 		}
 	}
-	if note := goneNote(gone, limits.longestList()); note != "" {
+	if note := goneNote(gone, limits.maxList()); note != "" {
 		last := len(m.sections) - 1
 		put(last < 0 || m.sections[last].Context, note)
 	}

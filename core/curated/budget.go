@@ -31,9 +31,9 @@ func over(s size, l Limits) string {
 
 func fits(s size, l Limits) bool { return over(s, l) == "" }
 
-// longestList, in bytes, is a small part of the limits.
-func (l Limits) longestList() int {
-	longest := longestList
+// maxList, in bytes, is a small part of the limits.
+func (l Limits) maxList() int {
+	longest := maxList
 	if l.Tokens >= 0 {
 		longest = min(longest, l.Tokens/4)
 	}
@@ -67,7 +67,7 @@ type budget struct {
 }
 
 func (r *reader) budget(all []candidate, limits Limits) *budget {
-	b := &budget{reader: r, limits: limits, longest: limits.longestList(), stated: statementIndex{}}
+	b := &budget{reader: r, limits: limits, longest: limits.maxList(), stated: statementIndex{}}
 	if limits.Tokens >= 0 {
 		b.count = r.o.Count
 	}
@@ -98,7 +98,7 @@ func (r *reader) shrink(all []candidate, limits Limits) (gone []string, repeated
 		*c.body = originals[i]
 	}
 	b := r.budget(all, limits)
-	if whole.tokens+longestNote*(len(all)+1) < limits.Tokens {
+	if whole.tokens+maxNote*(len(all)+1) < limits.Tokens {
 		b.count = nil // tokens cannot reach their limit
 	}
 	b.chooseUnits()
@@ -106,7 +106,7 @@ func (r *reader) shrink(all []candidate, limits Limits) (gone []string, repeated
 	r.warn("", 0, "memory is cut: "+why)
 	for _, c := range all {
 		if len(c.leftOut) > 0 {
-			r.warn(r.names.Of(c.file), 0, "left out: "+linesOfGaps(joinGaps(c.leftOut, c.body.lines), longestList))
+			r.warn(r.names.Of(c.file), 0, "left out: "+linesOfGaps(joinGaps(c.leftOut, c.body.lines), maxList))
 		}
 	}
 	return gone, b.repeated
@@ -217,10 +217,10 @@ func (p *portion) setFirst(n int) {
 }
 
 const (
-	// mostRounds bounds how often leftover units are tried again.
-	mostRounds = 4
-	// mostWork bounds a round on a portion, in units and counted characters.
-	mostWork = 400_000
+	// maxRounds bounds how often leftover units are tried again.
+	maxRounds = 4
+	// maxWork bounds a round on a portion, in units and counted characters.
+	maxWork = 400_000
 )
 
 // chooseUnits decides what is given, highest priority first.
@@ -229,7 +229,7 @@ func (b *budget) chooseUnits() {
 		b.fill(i)
 	}
 	// A portion given whole needs no note: others may fit.
-	for range mostRounds {
+	for range maxRounds {
 		any := false
 		for i, p := range slices.Backward(b.portions) {
 			any = p.given < len(p.order) && b.giveFitting(i, 0) || any
@@ -269,7 +269,7 @@ func (b *budget) giveFitting(i, from int) (any bool) {
 	p := b.portions[i]
 	used, work := b.total(from), 0
 	for _, unit := range p.order {
-		if work > mostWork || b.ctx.Err() != nil {
+		if work > maxWork || b.ctx.Err() != nil {
 			break
 		}
 		if !p.available(unit) || b.statedElsewhere(i, unit) || !b.mayFit(p, unit, used) {
@@ -293,7 +293,7 @@ func (b *budget) mayFit(p *portion, unit int, used size) bool {
 	if p.given+1 >= len(p.order) || p.given == 0 {
 		return true // a note may become unnecessary
 	}
-	least := p.leastSize(unit, b.count).plus(used)
+	least := p.minSize(unit, b.count).plus(used)
 	least.runes -= p.noteSize.runes // the note may become shorter
 	least.tokens -= p.noteSize.tokens
 	return fits(least, b.limits)

@@ -31,7 +31,7 @@ type body struct {
 	leftOut  []gap    // lines that were cut
 	imported []string // real paths
 	units    []unit   // while it is cut
-	longest  int      // list in its note, in bytes; 0 means longestList
+	longest  int      // list in its note, in bytes; 0 means maxList
 }
 
 func (d *body) text() string { return textOf(d.lines) }

@@ -30,7 +30,7 @@ func (h Head) Conditional() bool { return len(h.Triggers)+len(h.Globs) > 0 }
 
 var priorities = map[string]int{"low": -100, "medium": 0, "high": 100}
 
-const mostPriority = 1_000_000
+const maxPriority = 1_000_000
 
 // migrations change frontmatter of a version to the next.
 var migrations = map[int]func(meta map[string]any) error{}
@@ -69,7 +69,7 @@ func version(value any) (int, error) {
 		return Version, nil
 	}
 	n, ok := number(value)
-	if !ok || n != math.Trunc(n) || n < 0 || n > mostPriority {
+	if !ok || n != math.Trunc(n) || n < 0 || n > maxPriority {
 		return 0, fmt.Errorf("version is %v, want a whole number", value)
 	}
 	return int(n), nil
@@ -130,7 +130,7 @@ func number(value any) (float64, bool) {
 }
 
 func priority(value any) (int, error) {
-	if n, ok := number(value); ok && math.Abs(n) < mostPriority {
+	if n, ok := number(value); ok && math.Abs(n) < maxPriority {
 		return int(math.Round(n)), nil
 	}
 	if s, ok := value.(string); ok {

@@ -210,11 +210,11 @@ func (r *reader) wanted(c *parsed, mentions bool) []importRef {
 }
 
 const (
-	importers   = 10   // imports that are read concurrently
-	mostImports = 1000 // in all
+	importers       = 10   // imports that are read concurrently
+	maxImportsInAll = 1000 // in all
 )
 
-var errTooMany = fmt.Errorf("there are more than %d imports in all", mostImports)
+var errTooMany = fmt.Errorf("there are more than %d imports in all", maxImportsInAll)
 
 // gather reads the imports of files, level by level.
 func (r *reader) gather(files []candidate) error {
@@ -237,7 +237,7 @@ func (r *reader) gather(files []candidate) error {
 				if _, known := r.targets[at]; known {
 					continue
 				}
-				if r.targets[at] = (importTarget{err: errTooMany}); len(r.targets) <= mostImports {
+				if r.targets[at] = (importTarget{err: errTooMany}); len(r.targets) <= maxImportsInAll {
 					places = append(places, at)
 					mentions[at] = s.mentions
 				}

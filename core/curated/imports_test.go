@@ -146,7 +146,7 @@ func TestImportsInAll(t *testing.T) {
 	w := newFixture(t, files)
 	w.options.Limits = NoLimits
 	m := w.load()
-	require.Len(t, m.Files[0].Imported, mostImports)
+	require.Len(t, m.Files[0].Imported, maxImportsInAll)
 	require.Contains(t, warnings(m), "there are more than 1000 imports in all")
 }
 
@@ -284,7 +284,7 @@ func FuzzFrontmatter(f *testing.F) {
 		if errors.As(err, &broken) && (head.Conditional() || !head.Enabled || head.Priority != 0 || head.Other != nil) {
 			t.Fatalf("head %+v of a block that cannot be read", head)
 		}
-		if skipped < 0 || len(text) > 3*len(data) || head.Priority > mostPriority || head.Priority < -mostPriority {
+		if skipped < 0 || len(text) > 3*len(data) || head.Priority > maxPriority || head.Priority < -maxPriority {
 			t.Fatalf("skipped %d, %d bytes of %d, head %+v", skipped, len(text), len(data), head)
 		}
 	})

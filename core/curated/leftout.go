@@ -86,12 +86,12 @@ func anyBetween(sorted []int, a, b int) bool {
 }
 
 const (
-	mostTitles = 8
-	mostPlaces = 12
-	// longestList is in bytes, without its first name.
-	longestList = 400
-	// longestNote is about the longest note.
-	longestNote = longestList + 200
+	maxTitles = 8
+	maxPlaces = 12
+	// maxList is in bytes, without its first name.
+	maxList = 400
+	// maxNote is about the longest note.
+	maxNote = maxList + 200
 	// noteLines counts a note and the blank line before it.
 	noteLines = 2
 )
@@ -104,7 +104,7 @@ func linesOfGaps(gaps []gap, longest int) string {
 		if g.first == g.last {
 			place = fmt.Sprintf("line %d of %s", g.first, comment(g.path))
 		}
-		if i > 0 && (i == mostPlaces || b.Len()+len(place) > longest) {
+		if i > 0 && (i == maxPlaces || b.Len()+len(place) > longest) {
 			fmt.Fprintf(&b, ", and %d more places", len(gaps)-i)
 			break
 		}
@@ -112,7 +112,7 @@ func linesOfGaps(gaps []gap, longest int) string {
 			b.WriteString(", ")
 		}
 		b.WriteString(place)
-		if titles := list(g.titles, mostTitles, longest-b.Len()); titles != "" {
+		if titles := list(g.titles, maxTitles, longest-b.Len()); titles != "" {
 			b.WriteString(" (" + titles + ")")
 		}
 	}
@@ -145,7 +145,7 @@ func noteOf(gaps []gap, given []line, longest int) string {
 	if len(gaps) == 0 {
 		return ""
 	}
-	return leftOutNote(linesOfGaps(joinGaps(gaps, given), cmp.Or(longest, longestList)))
+	return leftOutNote(linesOfGaps(joinGaps(gaps, given), cmp.Or(longest, maxList)))
 }
 
 // goneNote names files that were left out whole.
@@ -153,7 +153,7 @@ func goneNote(gone []string, longest int) string {
 	if len(gone) == 0 {
 		return ""
 	}
-	return leftOutNote("all of " + list(gone, mostPlaces, max(longest, len(comment(gone[0])))))
+	return leftOutNote("all of " + list(gone, maxPlaces, max(longest, len(comment(gone[0])))))
 }
 
 func leftOutNote(what string) string {

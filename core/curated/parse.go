@@ -224,8 +224,8 @@ func parse(real string, data []byte) *parsed {
 	return c
 }
 
-// mostHidden lines with hidden characters get a warning each.
-const mostHidden = 5
+// maxHidden lines with hidden characters get a warning each.
+const maxHidden = 5
 
 // reveal removes invisible characters and reports them.
 func (c *parsed) reveal(text string) []string {
@@ -240,12 +240,12 @@ func (c *parsed) reveal(text string) []string {
 		if len(findings) == 0 {
 			continue
 		}
-		if bad++; bad <= mostHidden {
+		if bad++; bad <= maxHidden {
 			c.problem(c.skipped+i+1, "%s, removed: a reader of the file cannot see them", findings[0].Detail)
 		}
 	}
-	if bad > mostHidden {
-		c.problem(0, "%d more lines have characters that a reader cannot see; they are removed", bad-mostHidden)
+	if bad > maxHidden {
+		c.problem(0, "%d more lines have characters that a reader cannot see; they are removed", bad-maxHidden)
 	}
 	return lines
 }

@@ -154,7 +154,7 @@ func (r *finder) geminiExtension(p *plugin) {
 	if len(names) == 0 {
 		names = []string{"GEMINI.md"}
 	}
-	for _, name := range names[:min(len(names), mostContext)] {
+	for _, name := range names[:min(len(names), maxContext)] {
 		name = filepath.FromSlash(name)
 		if !filepath.IsLocal(name) {
 			r.warn(r.names.Of(filepath.Join(p.dir, GeminiManifest)), 0, "names a file outside of its folder, which is not read")
@@ -166,8 +166,8 @@ func (r *finder) geminiExtension(p *plugin) {
 	}
 }
 
-// mostContext bounds the files that a manifest names.
-const mostContext = 20
+// maxContext bounds the files that a manifest names.
+const maxContext = 20
 
 func oneOrSeveral(raw json.RawMessage) (all []string) {
 	var one string

@@ -190,7 +190,7 @@ func (c *splitter) table(b chunker.Block, parent int) int {
 func (c *splitter) code(b chunker.Block, parent int) int {
 	opening, closing := strings.TrimSpace(c.lines[b.Start].text), strings.TrimSpace(c.lines[b.End-1].text)
 	html := strings.HasPrefix(opening, "<")
-	note := c.limits.longestList() + longestNote - longestList
+	note := c.limits.maxList() + maxNote - maxList
 	alone := sizeOf(textOf(c.lines[b.Start:b.End])).plus(size{lines: noteLines, runes: note + 1})
 	if strings.HasPrefix(opening, "<!--") || html && c.short(b) || !html && fits(alone, c.limits) {
 		return c.whole(b.Start, b.End, parent)
@@ -252,7 +252,7 @@ func (c *splitter) sentences(b chunker.Block, parent int) int {
 }
 
 // sentenceEnds cuts no emphasis or code. Long sentences also end at line ends, lines over
-// longestSentence between words.
+// maxSentence between words.
 func sentenceEnds(text string) []int {
 	var ends []int
 	bold, code, seen := 0, 0, 0
@@ -265,7 +265,7 @@ func sentenceEnds(text string) []int {
 	last := 0
 	for start, end := range chunker.Sentences(text) {
 		if end-start > wholeBytes || strings.Count(text[start:end], "\n") >= wholeLines {
-			from, long := start, lineLonger(text[start:end], longestSentence)
+			from, long := start, lineLonger(text[start:end], maxSentence)
 			for i := start; i < end; i++ {
 				if text[i] == '\n' || long && i-from >= wholeBytes && text[i] == ' ' {
 					put(i)
@@ -282,8 +282,8 @@ func sentenceEnds(text string) []int {
 	return ends
 }
 
-// longestSentence is the longest line, in bytes, not split between words.
-const longestSentence = 2000
+// maxSentence is the longest line, in bytes, not split between words.
+const maxSentence = 2000
 
 func lineLonger(text string, than int) bool {
 	for line := range strings.Lines(text) {
@@ -317,8 +317,8 @@ func (d *body) textOf(i int) string {
 	return strings.Join(parts, "\n")
 }
 
-// leastSize counts tokens only if count is set.
-func (d *body) leastSize(i int, count func(string) int) size {
+// minSize counts tokens only if count is set.
+func (d *body) minSize(i int, count func(string) int) size {
 	u := &d.units[i]
 	text := d.textOf(i)
 	s := sizeOf(text)

@@ -148,12 +148,12 @@ func (c Correction) in(before string, done *Corrected) (after string, err error)
 	return section.Remove(before, done.First, done.Last)
 }
 
-// longestBase is the longest Base, in bytes.
-const longestBase = 256 << 10
+// maxBase is the longest Base, in bytes.
+const maxBase = 256 << 10
 
 // BaseOf returns the Base of a file's lines (Shown); "" for a long one.
 func BaseOf(shown []string) string {
-	if text := strings.Join(shown, "\n"); len(text) <= longestBase {
+	if text := strings.Join(shown, "\n"); len(text) <= maxBase {
 		return text
 	}
 	return ""

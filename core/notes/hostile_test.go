@@ -162,7 +162,7 @@ func TestUndoOfEditedFiles(t *testing.T) {
 
 // An edit during an undo is kept, and so is the record until it is undone.
 func TestUndoWhileAnEditorSaves(t *testing.T) {
-	for edits, want := range map[int]error{1: nil, mostPlans: ErrOvertaken} {
+	for edits, want := range map[int]error{1: nil, maxPlans: ErrOvertaken} {
 		d := newFixture(t)
 		d.write("BEANS.md", "# H\n")
 		d.save(SaveRequest{Content: "first", Section: "H"})

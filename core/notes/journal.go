@@ -76,8 +76,8 @@ func (j *Journal) ForAgent() *Journal {
 	return &own
 }
 
-// mostPlans bounds how often Do plans because a file changed meanwhile.
-const mostPlans = 5
+// maxPlans bounds how often Do plans because a file changed meanwhile.
+const maxPlans = 5
 
 // Do makes the change that plan returns, while no other process uses this journal. If a file
 // changes meanwhile, it plans again. If one keeps changing (ErrChanged) or cannot be written, none
@@ -99,7 +99,7 @@ func (j *Journal) Do(ctx context.Context, label string, plan func() ([]Edit, err
 			return record, nil
 		}
 		err = j.commit(&h, record, edits, nil)
-		if !errors.Is(err, ErrChanged) || h.Pending != nil || tries == mostPlans {
+		if !errors.Is(err, ErrChanged) || h.Pending != nil || tries == maxPlans {
 			return record, err
 		}
 	}
@@ -259,7 +259,7 @@ func (j *Journal) UndoIf(ctx context.Context, agree func(Record) error) (Record,
 		return Record{}, err
 	}
 	defer unlock()
-	for range mostPlans {
+	for range maxPlans {
 		if at = j.last(h); at < 0 || h.Done[at].ID != last.ID {
 			return Record{}, ErrOvertaken
 		}

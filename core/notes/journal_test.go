@@ -146,7 +146,7 @@ func TestEditsAreNotOverwritten(t *testing.T) {
 		})
 		if always {
 			require.ErrorIs(t, err, ErrChanged)
-			require.Equal(t, fmt.Sprintf("# X\n\n- edit %d\n", mostPlans), d.read("BEANS.md"))
+			require.Equal(t, fmt.Sprintf("# X\n\n- edit %d\n", maxPlans), d.read("BEANS.md"))
 			continue
 		}
 		require.NoError(t, err)

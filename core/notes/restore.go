@@ -55,8 +55,8 @@ func (j *Journal) Restore(ctx context.Context, id string, name func(file string)
 	return change, err == nil, err
 }
 
-// mostBeside is how many lines beside a change are kept.
-const mostBeside = 3
+// maxLinesBeside is how many lines beside a change are kept.
+const maxLinesBeside = 3
 
 // beside returns lines above and below a place, up to one that is not blank, but none with secrets.
 func beside(text string, from, to int) (above, below string) {
@@ -65,7 +65,7 @@ func beside(text string, from, to int) (above, below string) {
 	before = slices.DeleteFunc(before, func(l string) bool { return l == "" })
 	take := func(lines []string) []string {
 		n := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) != "" }) + 1
-		return slices.Clone(lines[:min(n, mostBeside)])
+		return slices.Clone(lines[:min(n, maxLinesBeside)])
 	}
 	upper := take(before)
 	slices.Reverse(upper)

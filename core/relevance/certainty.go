@@ -24,11 +24,11 @@ type Certainty struct {
 }
 
 const (
-	clearPlace  = 10 // the candidate whose cosine stands for chance
-	mostClear   = 0.3
-	alone       = 0.2 // Clear of the only candidate
-	massPlace   = 5
-	mostUnknown = 2
+	clearPlace = 10 // the candidate whose cosine stands for chance
+	maxClear   = 0.3
+	alone      = 0.2 // Clear of the only candidate
+	massPlace  = 5
+	maxUnknown = 2
 )
 
 func CertaintyOf(q Query, ranked []Ranked) Certainty {
@@ -52,7 +52,7 @@ func CertaintyOf(q Query, ranked []Ranked) Certainty {
 	case n == 1:
 		best.Cosine, best.Clear = max(cosines[0], 0), alone
 	case n > 1:
-		best.Cosine, best.Clear = max(cosines[0], 0), min(cosines[0]-cosines[min(clearPlace, n)-1], mostClear)
+		best.Cosine, best.Clear = max(cosines[0], 0), min(cosines[0]-cosines[min(clearPlace, n)-1], maxClear)
 	}
 	if n := len(masses); n > 0 {
 		best.MassClear = masses[0] - masses[min(massPlace, n)-1]
@@ -87,8 +87,8 @@ func (m *Model) Why(q Query, candidates []Candidate) string {
 			missing = append(missing, w.Text)
 		}
 	}
-	if len(missing) > mostMissing {
-		missing = append(missing[:mostMissing], "…")
+	if len(missing) > maxMissing {
+		missing = append(missing[:maxMissing], "…")
 	}
 	if len(missing) > 0 {
 		parts = append(parts, "no chunk holds "+strings.Join(missing, ", "))
@@ -96,8 +96,8 @@ func (m *Model) Why(q Query, candidates []Candidate) string {
 	return strings.Join(parts, "; ")
 }
 
-// mostMissing is how many words Why names.
-const mostMissing = 6
+// maxMissing is how many words Why names.
+const maxMissing = 6
 
 // A Distance from the first candidate is 0 or less.
 type Distance struct {
@@ -137,11 +137,11 @@ func (c Certainty) terms() [9]float64 {
 // Cost is the least worth of a further hit: its score times the probability that no earlier one
 // helps. It falls in large memories.
 func Cost(chunks int) float64 {
-	return min(max(costOfAll/float64(max(chunks, 1)), leastCost), mostCost)
+	return min(max(costOfAll/float64(max(chunks, 1)), minCost), maxCost)
 }
 
 const (
 	costOfAll = 5.0
-	leastCost = 0.005
-	mostCost  = 0.08
+	minCost   = 0.005
+	maxCost   = 0.08
 )

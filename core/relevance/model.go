@@ -125,8 +125,8 @@ func Parse(data []byte) (*Model, error) {
 	return m, m.check()
 }
 
-// mostWeight keeps sums from overflowing; fitted weights are below 100.
-const mostWeight = 1e6
+// maxWeight keeps sums from overflowing; fitted weights are below 100.
+const maxWeight = 1e6
 
 func (m *Model) check() error {
 	if err := checkWeights(m.Weights); err != nil {
@@ -140,8 +140,8 @@ func (m *Model) check() error {
 			return err
 		}
 	}
-	if m.Spread != 0 && !(m.Spread >= leastSpread && m.Spread <= 2) {
-		return fmt.Errorf("relevance model: spread is %g, want %g to 2, or 0 for none", m.Spread, leastSpread)
+	if m.Spread != 0 && !(m.Spread >= minSpread && m.Spread <= 2) {
+		return fmt.Errorf("relevance model: spread is %g, want %g to 2, or 0 for none", m.Spread, minSpread)
 	}
 	if len(m.Cosines) > 0 && !m.Cosines.usable() {
 		return fmt.Errorf("relevance model: cosines are %v, want %d that rise within [-1, 1]", m.Cosines, len(quantiles))
@@ -156,8 +156,8 @@ func (m *Model) check() error {
 		return errors.New("relevance model: a coefficient of score is below 0: more evidence must not make a score smaller")
 	}
 	for _, c := range append(all, s.Bias) {
-		if !(math.Abs(c) <= mostWeight) {
-			return fmt.Errorf("relevance model: a coefficient of score is %g, want at most %g in size", c, mostWeight)
+		if !(math.Abs(c) <= maxWeight) {
+			return fmt.Errorf("relevance model: a coefficient of score is %g, want at most %g in size", c, maxWeight)
 		}
 	}
 	before := [2]float64{}
@@ -186,16 +186,16 @@ func (m *Model) check() error {
 	return nil
 }
 
-// leastSpread keeps a term from becoming huge.
-const leastSpread = 1e-3
+// minSpread keeps a term from becoming huge.
+const minSpread = 1e-3
 
 func checkWeights(weights map[string]float64) error {
 	for name, weight := range weights {
 		switch {
 		case !slices.Contains(Names, name):
 			return fmt.Errorf("relevance model: rank has %q, want one of %s", name, strings.Join(Names, ", "))
-		case !(math.Abs(weight) <= mostWeight):
-			return fmt.Errorf("relevance model: weight of %s is %g, want at most %g in size", name, weight, mostWeight)
+		case !(math.Abs(weight) <= maxWeight):
+			return fmt.Errorf("relevance model: weight of %s is %g, want at most %g in size", name, weight, maxWeight)
 		case IsEvidence(name) && weight < 0:
 			return fmt.Errorf("relevance model: weight of %s is %g, want at least 0: more evidence must not make a score smaller", name, weight)
 		}

@@ -74,7 +74,7 @@ func (m *Model) Value(c Candidate, best float64) float64 {
 // HoldsMost reports whether a candidate is near and holds most telling words: even a short prompt
 // wants it.
 func (m *Model) HoldsMost(telling []float64, q Query, c Candidate) bool {
-	if MassOf(telling, c.Holds) < 2 || c.Cosine != nil && m.Nearness(*c.Cosine) < leastNear {
+	if MassOf(telling, c.Holds) < 2 || c.Cosine != nil && m.Nearness(*c.Cosine) < minNear {
 		return false
 	}
 	weights, all := make([]float64, len(telling)), 0.0
@@ -84,19 +84,19 @@ func (m *Model) HoldsMost(telling []float64, q Query, c Candidate) bool {
 			all += weights[i]
 		}
 	}
-	return MassOf(weights, c.Holds) >= mostShare*all
+	return MassOf(weights, c.Holds) >= maxShare*all
 }
 
 const (
-	mostShare = 0.6 // of the idf of all telling words
-	leastNear = 0.4 // cosine, on the scale that other embedders are put on
+	maxShare = 0.6 // of the idf of all telling words
+	minNear  = 0.4 // cosine, on the scale that other embedders are put on
 )
 
 // Near is the cosine on a scale from which on a chunk is near a prompt.
-func (s Scale) Near() float64 { return max(round4(shipped()[otherFile].Cosines.On(s, leastNear)), 0) }
+func (s Scale) Near() float64 { return max(round4(shipped()[otherFile].Cosines.On(s, minNear)), 0) }
 
-// Nearness is a cosine on the scale of the Turn model, where leastNear is near: linear, and 1 is 1.
+// Nearness is a cosine on the scale of the Turn model, where minNear is near: linear, and 1 is 1.
 func (m *Model) Nearness(cosine float64) float64 {
-	near := cmp.Or(m.Near, leastNear)
-	return 1 - (1-cosine)*(1-leastNear)/(1-near)
+	near := cmp.Or(m.Near, minNear)
+	return 1 - (1-cosine)*(1-minNear)/(1-near)
 }

@@ -29,9 +29,9 @@ func TestNearness(t *testing.T) {
 		m := For(fingerprint)
 		near := m.Near
 		if near == 0 {
-			near = leastNear
+			near = minNear
 		}
-		require.InDelta(t, leastNear, m.Nearness(near), 1e-9, fingerprint)
+		require.InDelta(t, minNear, m.Nearness(near), 1e-9, fingerprint)
 		require.InDelta(t, 1, m.Nearness(1), 1e-9, fingerprint)
 	}
 }

@@ -122,7 +122,7 @@ func unknown(q Query) (names, numbers float64) {
 	if all > 0 {
 		names /= all
 	}
-	return names, min(numbers, mostUnknown)
+	return names, min(numbers, maxUnknown)
 }
 
 func beginsSentence(before string) bool {

@@ -34,8 +34,8 @@ type Options struct {
 // ErrAnswer marks an unusable answer of the server.
 var ErrAnswer = errors.New("reranker gave no usable answer")
 
-// longestAnswer is in bytes.
-const longestAnswer = 4 << 20
+// maxAnswer is in bytes.
+const maxAnswer = 4 << 20
 
 func (o Options) check() (*url.URL, error) {
 	base, err := baseurl.Parse(o.BaseURL)
@@ -67,7 +67,7 @@ func NewEndpoint(o Options) (*Endpoint, error) {
 		return nil, err
 	}
 	return &Endpoint{address: strings.TrimRight(o.BaseURL, "/") + "/rerank", model: o.Model, host: base.Host,
-		key: func() string { return o.Key }, client: reply.Client(o.Transport, longestAnswer)}, nil
+		key: func() string { return o.Key }, client: reply.Client(o.Transport, maxAnswer)}, nil
 }
 
 // Rerank implements core.Reranker. If a score is no probability, all go through the logistic

@@ -377,15 +377,15 @@ func (p parser) amount(at int) (n int, of measure, end int) {
 	return 0, 0, at
 }
 
-// mostUnits is more than people count back.
-const mostUnits = 1000
+// maxUnits is more than people count back.
+const maxUnits = 1000
 
 // duration reads three days, 3日, 两年, hace dos días behind since.
 func (p parser) duration(at int) (n int, of measure, end int) {
 	if p.is(at, agoBefore) {
 		at++
 	}
-	if !p.is(at, number) || p.tokens[at].value > mostUnits || p.tokens[at].value < 1 {
+	if !p.is(at, number) || p.tokens[at].value > maxUnits || p.tokens[at].value < 1 {
 		return 0, 0, at
 	}
 	n = p.tokens[at].value

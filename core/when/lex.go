@@ -156,14 +156,14 @@ func phrase(all []foldedWord) string {
 	return b.String()
 }
 
-// longestCJK is the most characters of an entry without spaces.
-const longestCJK = 6
+// maxCJK is the most characters of an entry without spaces.
+const maxCJK = 6
 
 // cjk reads an entry, a number, or one character.
 func (l *lexer) cjk() {
-	ends := make([]int, 0, longestCJK)
+	ends := make([]int, 0, maxCJK)
 	at := l.at
-	for range longestCJK {
+	for range maxCJK {
 		r, size := utf8.DecodeRuneInString(l.text[at:])
 		if size == 0 || !isCJK(r) {
 			break

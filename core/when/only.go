@@ -59,7 +59,7 @@ func split(text string) (words []string) {
 				b.Reset()
 			}
 			end := at + size
-			for i, n := at, 0; i < len(run) && n < longestCJK; n++ {
+			for i, n := at, 0; i < len(run) && n < maxCJK; n++ {
 				_, size := utf8.DecodeRuneInString(run[i:])
 				i += size
 				if _, ok := asking()[run[at:i]]; ok {

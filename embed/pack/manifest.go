@@ -38,8 +38,8 @@ type Manifest struct {
 // the tokeniser (package unigram); the weights (package weights).
 const magic = "memcore model 1\n"
 
-// mostManifest bounds what is decoded.
-const mostManifest = 1 << 20
+// maxManifest bounds what is decoded.
+const maxManifest = 1 << 20
 
 // ErrFormat means that a file is no pack that this release can read.
 var ErrFormat = errors.New("not a model pack")
@@ -61,10 +61,10 @@ const tokenizer = "unigram"
 // first two.
 func isName(text string) bool {
 	allowed := func(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.' }
-	return text != "" && len(text) <= longestName && text[0] != '-' && text[0] != '.' && !strings.ContainsFunc(text, func(r rune) bool { return !allowed(r) })
+	return text != "" && len(text) <= maxName && text[0] != '-' && text[0] != '.' && !strings.ContainsFunc(text, func(r rune) bool { return !allowed(r) })
 }
 
-const longestName = 64
+const maxName = 64
 
 func isSum(text string) bool {
 	sum, err := hex.DecodeString(text)
@@ -122,7 +122,7 @@ func parseManifest(data []byte) (m Manifest, rest []byte, err error) {
 		return m, nil, fmt.Errorf("%w: it does not start with %q", ErrFormat, magic)
 	}
 	n := binary.LittleEndian.Uint32(rest)
-	if rest = rest[4:]; n > mostManifest || uint64(n) > uint64(len(rest)) {
+	if rest = rest[4:]; n > maxManifest || uint64(n) > uint64(len(rest)) {
 		return m, nil, fmt.Errorf("%w: a manifest of %d bytes", ErrFormat, n)
 	}
 	if err := json.Unmarshal(rest[:n], &m); err != nil {

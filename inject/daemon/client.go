@@ -26,8 +26,8 @@ var (
 	ErrFolder = errors.New("is not a folder that only its owner, who has to be you, can write to; look at what is in it, and remove it")
 )
 
-// longestReply bounds an answer, in bytes.
-const longestReply = 64 << 20
+// maxReply bounds an answer, in bytes.
+const maxReply = 64 << 20
 
 // Call sends a request, decodes the answer into out, if not nil, and returns the daemon's version.
 // Without a daemon it returns ErrAway at once. An answer that is not OK is a *StatusError.
@@ -67,7 +67,7 @@ func (p Place) Call(ctx context.Context, method, path string, in, out any) (vers
 	}
 	defer response.Body.Close()
 	version = response.Header.Get("X-Memcore-Version")
-	data, err := io.ReadAll(io.LimitReader(response.Body, longestReply))
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
 	if err != nil {
 		return version, fmt.Errorf("%w: %w", ErrAway, err)
 	}

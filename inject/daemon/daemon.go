@@ -32,13 +32,13 @@ type Place struct {
 	socket string
 }
 
-// longestSocket suits all systems, in bytes.
-const longestSocket = 100
+// maxSocket suits all systems, in bytes.
+const maxSocket = 100
 
 // At returns the place in a folder. Long paths have their socket in shared().
 func At(dir string) Place {
 	p := Place{dir: dir, socket: filepath.Join(dir, "memcore.sock")}
-	if len(p.socket) > longestSocket {
+	if len(p.socket) > maxSocket {
 		sum := sha256.Sum256([]byte(dir))
 		p.socket = filepath.Join(shared(), fmt.Sprintf("memcore-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])), "memcore.sock")
 	}

@@ -137,8 +137,8 @@ func withoutContext(prompt string) string {
 	}
 }
 
-// longestContext is in characters: Claude Code and Codex cut longer answers.
-const longestContext = 9_800
+// maxContext is in characters: Claude Code and Codex cut longer answers.
+const maxContext = 9_800
 
 // Reply adds a text to the agent's conversation; nil without one, or if the agent would misread it.
 func (e Event) Reply(text string) []byte {

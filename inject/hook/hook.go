@@ -255,7 +255,7 @@ func (a *answer) beginAtPrompt(ctx context.Context) {
 		ctx, stop = context.WithTimeout(ctx, limit)
 		defer stop()
 	}
-	a.begin(ctx, longestContext)
+	a.begin(ctx, maxContext)
 	a.begins = ctx.Err() == nil || a.start.Text() != "" // else the next prompt tries again
 }
 
@@ -274,7 +274,7 @@ func (a *answer) answerTool(ctx context.Context) {
 	if a.event.Failed != nil {
 		a.text = a.cure(ctx)
 	}
-	if text := formatter.Join(a.applied.Text, a.text); runes(text) <= longestContext {
+	if text := formatter.Join(a.applied.Text, a.text); runes(text) <= maxContext {
 		a.text = text
 	} else {
 		a.text, a.failed = a.applied.Text, nil
@@ -435,9 +435,9 @@ func (a *answer) given() {
 // roomBeside returns how many characters fit.
 func roomBeside(text string) int {
 	if text == "" {
-		return longestContext
+		return maxContext
 	}
-	return longestContext - runes(text) - len("\n\n")
+	return maxContext - runes(text) - len("\n\n")
 }
 
 func runes(text string) int { return utf8.RuneCountInString(text) }

@@ -429,7 +429,7 @@ func TestReference(t *testing.T) {
 	require.Empty(t, send("claude prompt"))
 	send("claude compact")
 	require.Contains(t, send("claude prompt"), "overview 2\n\n## Relevant Memory")
-	m.overview = strings.Repeat("x", longestContext)
+	m.overview = strings.Repeat("x", maxContext)
 	m.hits = hits("harbour")
 	require.NotContains(t, send("claude prompt"), "xx", "what the prompt asks for comes first")
 	require.Equal(t, m.overview, send("claude prompt"), "and the overview with the next one")
@@ -438,7 +438,7 @@ func TestReference(t *testing.T) {
 	m.curated = strings.Repeat("a line of curated memory\n", 1000)
 	long := send("gemini prompt")
 	require.Contains(t, long, "<cut>\n\nthe index\n\n## Relevant Memory")
-	require.LessOrEqual(t, utf8.RuneCountInString(long), longestContext)
+	require.LessOrEqual(t, utf8.RuneCountInString(long), maxContext)
 	require.Empty(t, send("gemini prompt"))
 }
 
@@ -705,7 +705,7 @@ func TestManyHits(t *testing.T) {
 		ids = append(ids, fmt.Sprintf("ferry%d-%s", i, strings.Repeat("x", 100)))
 	}
 	reply, entry, _ := Handle(t.Context(), e, &fakeMemory{hits: hits(ids...)}, Options{})
-	require.LessOrEqual(t, entry.Added, longestContext)
+	require.LessOrEqual(t, entry.Added, maxContext)
 	require.Greater(t, len(entry.Passages()), 10)
 	require.Equal(t, len(entry.Passages()), strings.Count(string(reply), "• (source: "), "what was not given is not noted as given")
 	require.Equal(t, ReasonLong, entry.Reason)
@@ -744,18 +744,18 @@ func TestRoom(t *testing.T) {
 			m := &fakeMemory{curated: tt.curated, hits: tt.hits}
 			reply, entry, _ := Handle(t.Context(), tt.event, m, Options{})
 			text := textOf(t, reply)
-			require.LessOrEqual(t, entry.Added, longestContext)
+			require.LessOrEqual(t, entry.Added, maxContext)
 			require.Equal(t, utf8.RuneCountInString(text), entry.Added)
 			require.Len(t, entry.Passages(), len(tt.hits))
 			require.Len(t, m.rooms, tt.rooms)
-			require.Equal(t, longestContext, m.rooms[0])
+			require.Equal(t, maxContext, m.rooms[0])
 			require.Equal(t, journal.Beginning, entry.Given[0].Kind)
 			if len(tt.hits) > 0 {
 				require.True(t, strings.HasSuffix(text, "</memory>"))
 			}
 			if tt.rooms == 2 {
 				require.Contains(t, text, "<cut>\n\n## Relevant Memory")
-				require.Equal(t, longestContext, entry.Added)
+				require.Equal(t, maxContext, entry.Added)
 				require.Len(t, entry.Given, 1+len(tt.hits), "what is cut may be retrieved")
 			}
 		})
@@ -763,7 +763,7 @@ func TestRoom(t *testing.T) {
 
 	// The block leaves no room.
 	overhead := len([]rune(added(t, first, block(5))))
-	m := &fakeMemory{curated: long, hits: block(5 * ((longestContext-overhead)/5 + 1))}
+	m := &fakeMemory{curated: long, hits: block(5 * ((maxContext-overhead)/5 + 1))}
 	reply, entry, _ := Handle(t.Context(), first, m, Options{})
 	require.NotContains(t, string(reply), "curated")
 	require.Len(t, entry.Passages(), 2)

@@ -23,10 +23,10 @@ type Applied struct {
 }
 
 const (
-	// longestHeading bounds the heading of Applied, in characters.
-	longestHeading = 500
+	// maxHeading bounds the heading of Applied, in characters.
+	maxHeading = 500
 	// shareOfRules bounds rules, in characters. Hits get the rest.
-	shareOfRules = longestContext / 2
+	shareOfRules = maxContext / 2
 )
 
 // apply finds what applies and is new to the session.
@@ -36,10 +36,10 @@ func (a *answer) apply(ctx context.Context) {
 		at.Own = a.agent.OwnFiles
 	}
 	if a.event.Kind == Tool {
-		at.Touched, at.Room = a.event.Touched, longestContext-longestHeading
+		at.Touched, at.Room = a.event.Touched, maxContext-maxHeading
 	} else {
 		at.Request = turn.Query(a.event.Prompt)
-		at.Named, at.Room = named(at.Request, a.event.Dir), shareOfRules-longestHeading
+		at.Named, at.Room = named(at.Request, a.event.Dir), shareOfRules-maxHeading
 	}
 	began := a.record.Dir
 	if a.event.Sub != "" { // a subagent works where its session began
@@ -52,7 +52,7 @@ func (a *answer) apply(ctx context.Context) {
 	var err error
 	a.applied, err = a.memory.Now(ctx, began, at)
 	a.problem(err)
-	if runes(a.applied.Text) > longestContext { // the heading is too long
+	if runes(a.applied.Text) > maxContext { // the heading is too long
 		a.applied = Applied{Rules: a.applied.Rules}
 	}
 }

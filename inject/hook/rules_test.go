@@ -92,11 +92,11 @@ func TestRulesAndHits(t *testing.T) {
 		m.hits = append(m.hits, hits(strings.Repeat("x", 200)+string(rune('A'+len(m.hits))))...)
 	}
 	reply, entry = send("claude prompt")
-	require.LessOrEqual(t, entry.Added, longestContext)
+	require.LessOrEqual(t, entry.Added, maxContext)
 	require.Contains(t, textOf(t, []byte(reply)), "é\n\n## Relevant Memory")
 	require.Equal(t, ReasonLong, entry.Reason)
 
-	m.rules = map[string]string{"r.md": strings.Repeat("é", longestContext+1)}
+	m.rules = map[string]string{"r.md": strings.Repeat("é", maxContext+1)}
 	reply, _ = send("claude tool")
 	require.Empty(t, reply)
 }

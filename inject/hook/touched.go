@@ -10,10 +10,10 @@ import (
 
 const (
 	// Bounds of a call's files, and of a path in bytes.
-	mostTouched    = 32
-	longestTouched = 4096
-	// longestShell is in bytes; longer commands are scripts.
-	longestShell = 4096
+	maxTouched     = 32
+	maxTouchedPath = 4096
+	// maxShell is in bytes; longer commands are scripts.
+	maxShell = 4096
 )
 
 // pathKeys name the tools' arguments that hold paths.
@@ -81,7 +81,7 @@ type touched struct {
 }
 
 func (t *touched) add(dir, path string) {
-	if path = strings.TrimSpace(path); !isPath(path) || len(t.paths) == mostTouched {
+	if path = strings.TrimSpace(path); !isPath(path) || len(t.paths) == maxTouched {
 		return
 	}
 	if path = join(dir, path); !slices.Contains(t.paths, path) {
@@ -91,7 +91,7 @@ func (t *touched) add(dir, path string) {
 
 // isPath reports whether an argument can be a path.
 func isPath(text string) bool {
-	return text != "" && len(text) <= longestTouched && text[0] != '~' && !strings.Contains(text, "://") && !strings.ContainsFunc(text, unicode.IsControl)
+	return text != "" && len(text) <= maxTouchedPath && text[0] != '~' && !strings.Contains(text, "://") && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // isPlain reports whether a word looks like a plain path.
@@ -122,7 +122,7 @@ func (t *touched) patch(dir, text string) {
 // shell adds words that look like paths, in the folder of a cd before them. It understands only
 // quotes and separators.
 func (t *touched) shell(dir, command string) {
-	if len(command) > longestShell || strings.Contains(command, "<<") {
+	if len(command) > maxShell || strings.Contains(command, "<<") {
 		return
 	}
 	for _, words := range commandsOf(command) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// mostStreams bounds the streams of events.
-const mostStreams = 64
+// maxStreams bounds the streams of events.
+const maxStreams = 64
 
 // publish sends to all streams. Slow ones miss events.
 func (s *Server) publish(e Event) {

@@ -166,7 +166,7 @@ func TestListenersToEvents(t *testing.T) {
 	slow := make(chan Event)
 	h.Server.mu.Lock()
 	h.listeners[slow] = true
-	for len(h.listeners) < mostStreams {
+	for len(h.listeners) < maxStreams {
 		h.listeners[make(chan Event)] = true
 	}
 	h.Server.mu.Unlock()
@@ -174,7 +174,7 @@ func TestListenersToEvents(t *testing.T) {
 	status, answer := ask(t, h.Handler(), "GET", "/v1/events", "")
 	require.Equal(t, 503, status)
 	require.Contains(t, answer, "too many clients stream events")
-	require.Equal(t, mostStreams, h.listening())
+	require.Equal(t, maxStreams, h.listening())
 }
 
 // deafWriter is a connection whose other end is closed.

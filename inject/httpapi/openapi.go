@@ -28,8 +28,8 @@ func schemaOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// mostHits bounds the limit of a request.
-const mostHits = 10_000
+// maxHits bounds the limit of a request.
+const maxHits = 10_000
 
 // bodyOf returns a body's schema, which validates, with more than its type says.
 func bodyOf[T any]() *jsonschema.Schema {
@@ -58,7 +58,7 @@ func bodyOf[T any]() *jsonschema.Schema {
 				p.Enum = append(p.Enum, agent)
 			}
 		case "limit":
-			p.Minimum, p.Maximum = jsonschema.Ptr(0.0), jsonschema.Ptr(float64(mostHits))
+			p.Minimum, p.Maximum = jsonschema.Ptr(0.0), jsonschema.Ptr(float64(maxHits))
 		case "minSimilarity":
 			p.Maximum = jsonschema.Ptr(1.0)
 		case "arguments":

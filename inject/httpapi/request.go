@@ -15,8 +15,8 @@ import (
 const (
 	// bodyWait bounds how long a client sends its body.
 	bodyWait = 10 * time.Second
-	// mostBodies bounds all bodies' bytes at a time.
-	mostBodies = 64 << 20
+	// maxBodies bounds all bodies' bytes at a time.
+	maxBodies = 64 << 20
 )
 
 // targeted is a request that names a workspace.

@@ -64,7 +64,7 @@ func New(o Options, stop func()) *Server {
 	o.MaxBody, o.MaxAtOnce, o.Wait = cmp.Or(o.MaxBody, 16<<20), cmp.Or(o.MaxAtOnce, 64), cmp.Or(o.Wait, time.Second)
 	o.PerSecond, o.MaxOpen, o.Idle = cmp.Or(o.PerSecond, 2000), cmp.Or(o.MaxOpen, 16), cmp.Or(o.Idle, 15*time.Minute)
 	s := &Server{o: o, log: o.Logger, slots: make(overload.Slots, o.MaxAtOnce), rate: rate.NewLimiter(rate.Limit(o.PerSecond), int(o.PerSecond)+1), started: time.Now(), stop: stop, listeners: map[chan Event]bool{}, ending: make(chan struct{})}
-	s.bodies.Most = max(mostBodies, 2*o.MaxBody)
+	s.bodies.Most = max(maxBodies, 2*o.MaxBody)
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -98,7 +98,7 @@ func (s *Server) Listen() (events <-chan Event, stop func()) {
 	mine := make(chan Event, 64)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.listeners) >= mostStreams {
+	if len(s.listeners) >= maxStreams {
 		return nil, func() {}
 	}
 	s.listeners[mine] = true

@@ -15,7 +15,7 @@ const contextURI = Scheme + "context"
 // overview.
 func (s *Server) instructions(ctx context.Context) string {
 	const gap = "\n\n"
-	text, err := s.memory.Reference(ctx, longestInstructions-utf8.RuneCountInString(instructions+gap))
+	text, err := s.memory.Reference(ctx, maxInstructions-utf8.RuneCountInString(instructions+gap))
 	if err != nil {
 		s.log.Warn("instructions lack some of the memory", "error", err)
 	}

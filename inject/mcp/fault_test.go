@@ -134,7 +134,7 @@ func TestAMessageThatComesTooSlowly(t *testing.T) {
 
 // A message that is too long is refused, and the next one is read.
 func TestAMessageThatIsTooLong(t *testing.T) {
-	in := io.MultiReader(bytes.NewReader(bytes.Repeat([]byte("1"), longestLine+1)), strings.NewReader("\n"+`{"jsonrpc":"2.0","method":"notifications/x"}`+"\n"))
+	in := io.MultiReader(bytes.NewReader(bytes.Repeat([]byte("1"), maxLine+1)), strings.NewReader("\n"+`{"jsonrpc":"2.0","method":"notifications/x"}`+"\n"))
 	var out bytes.Buffer
 	text, err := io.ReadAll(newLines(in, &out))
 	require.NoError(t, err)

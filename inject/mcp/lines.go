@@ -28,8 +28,8 @@ type lines struct {
 }
 
 const (
-	// longestLine bounds a message, in bytes.
-	longestLine = 16 << 20
+	// maxLine bounds a message, in bytes.
+	maxLine = 16 << 20
 	// lastAnswers bounds how long that takes.
 	lastAnswers = 5 * time.Second
 	// batchesUntil is the first version without batches.
@@ -61,7 +61,7 @@ func (l *lines) Read(p []byte) (int, error) {
 func (l *lines) next() (line []byte, err error) {
 	for {
 		part, err := l.in.ReadSlice('\n')
-		if len(line)+len(part) <= longestLine {
+		if len(line)+len(part) <= maxLine {
 			line = append(line, part...)
 		} else {
 			line = append(line[:0], '!') // no message

@@ -274,7 +274,7 @@ func TestBeginning(t *testing.T) {
 			})
 			session := connect(t, server, client)
 			require.Equal(t, instructions+"\n\nThere are 3 memory files.", session.InitializeResult().Instructions)
-			require.Equal(t, longestInstructions, len([]rune(instructions))+len("\n\n")+memory.room, "clients cut what is longer")
+			require.Equal(t, maxInstructions, len([]rune(instructions))+len("\n\n")+memory.room, "clients cut what is longer")
 
 			resources, err := session.ListResources(t.Context(), nil)
 			require.NoError(t, err)

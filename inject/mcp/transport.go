@@ -28,14 +28,14 @@ const (
 	sessionlessFrom = "2026-07-28"
 	// drain bounds requests at the end.
 	drain = 5 * time.Second
-	// bodyWait bounds sending a message, mostBodies the bytes of all.
-	bodyWait   = 10 * time.Second
-	mostBodies = 64 << 20
-	// mostMessages bounds them at a time. Others wait up to slotWait.
-	mostMessages = 64
-	slotWait     = time.Second
-	mostStreams  = 256
-	mostSessions = 256
+	// bodyWait bounds sending a message, maxBodies the bytes of all.
+	bodyWait  = 10 * time.Second
+	maxBodies = 64 << 20
+	// maxMessages bounds them at a time. Others wait up to slotWait.
+	maxMessages = 64
+	slotWait    = time.Second
+	maxStreams  = 256
+	maxSessions = 256
 )
 
 // ServeStdio serves one client until it closes in or ctx ends, which is no error.
@@ -93,8 +93,8 @@ func (s *Server) Handler(token string) http.Handler {
 
 // bounded refuses messages, streams and bytes over their bounds.
 func (s *Server) bounded(next http.Handler) http.Handler {
-	messages, streams := make(overload.Slots, mostMessages), make(overload.Slots, mostStreams)
-	bodies := &overload.Bodies{Most: mostBodies}
+	messages, streams := make(overload.Slots, maxMessages), make(overload.Slots, maxStreams)
+	bodies := &overload.Bodies{Most: maxBodies}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		slots := messages
 		switch {

@@ -47,7 +47,7 @@ func TestBounds(t *testing.T) {
 	for _, tt := range []struct {
 		method string
 		most   int
-	}{{http.MethodPost, mostMessages}, {http.MethodGet, mostStreams}} {
+	}{{http.MethodPost, maxMessages}, {http.MethodGet, maxStreams}} {
 		var all sync.WaitGroup
 		release = make(chan struct{})
 		for range tt.most {
@@ -101,7 +101,7 @@ func TestSessionsGiveWay(t *testing.T) {
 	}
 	require.NoError(t, list(used))
 	var ended error
-	for n := range 2*mostSessions + 88 {
+	for n := range 2*maxSessions + 88 {
 		begin(t, server.URL)
 		if n%20 == 0 {
 			require.NoError(t, list(used))
@@ -115,7 +115,7 @@ func TestSessionsGiveWay(t *testing.T) {
 		for range s.sessions.Sessions() {
 			n++
 		}
-		return n <= mostSessions
+		return n <= maxSessions
 	}, 20*time.Second, time.Millisecond)
 	require.ErrorIs(t, ended, mcp.ErrSessionMissing)
 	again := connect()

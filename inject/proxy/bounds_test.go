@@ -51,7 +51,7 @@ func TestBounds(t *testing.T) {
 	require.Equal(t, "0", header.Get(injectedHeader))
 	require.Equal(t, reasonFull, header.Get(reasonHeader))
 	require.Equal(t, chat, body, "byte for byte")
-	p.forwarder.bodies.Most = mostBodies
+	p.forwarder.bodies.Most = maxBodies
 
 	status, _, _ = ask("/v1/chat/completions")
 	require.Equal(t, http.StatusOK, status)

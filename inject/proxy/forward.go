@@ -70,8 +70,8 @@ type Passage struct {
 	Log *slog.Logger
 }
 
-// mostBodies bounds all bytes of requests with memory.
-const mostBodies = 4 * maxBody
+// maxBodies bounds all bytes of requests with memory.
+const maxBodies = 4 * maxBody
 
 // NewForwarder returns a forwarder to upstream.
 func NewForwarder(upstream string, options ForwarderOptions) (*Forwarder, error) {
@@ -86,7 +86,7 @@ func NewForwarder(upstream string, options ForwarderOptions) (*Forwarder, error)
 		options.MaxBody = maxBody
 	}
 	f := &Forwarder{upstream: target, options: options, transport: newTransport(), log: options.Logger}
-	f.bodies.Most = mostBodies
+	f.bodies.Most = maxBodies
 	if f.log == nil {
 		f.log = slog.Default()
 	}

@@ -51,8 +51,8 @@ const (
 	defaultTries    = 4
 	defaultRetryFor = 20 * time.Second
 	defaultTimeout  = 30 * time.Second
-	// longestAnswer is in bytes.
-	longestAnswer = 64 << 20
+	// maxAnswer is in bytes.
+	maxAnswer = 64 << 20
 )
 
 // A Client asks one tenant's memory. It is safe for concurrent use.
@@ -84,7 +84,7 @@ func New(address, key string, o Options) (*Client, error) {
 	o.Tries = cmp.Or(max(o.Tries, 0), defaultTries)
 	o.RetryFor = cmp.Or(max(o.RetryFor, 0), defaultRetryFor)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
-	return &Client{base: base, key: func() string { return key }, http: reply.Client(o.Transport, longestAnswer+1), options: o}, nil
+	return &Client{base: base, key: func() string { return key }, http: reply.Client(o.Transport, maxAnswer+1), options: o}, nil
 }
 
 // Host is the service's host, with its port if the address has one.

@@ -140,8 +140,8 @@ func (c *Client) once(ctx context.Context, r request, answer any) error {
 	switch {
 	case err != nil:
 		return &brokenError{c.failed(err)}
-	case len(body) > longestAnswer:
-		return c.failed(fmt.Errorf("its answer is longer than %d MB", longestAnswer>>20))
+	case len(body) > maxAnswer:
+		return c.failed(fmt.Errorf("its answer is longer than %d MB", maxAnswer>>20))
 	case response.StatusCode < 200 || response.StatusCode > 299:
 		return c.refusal(response, body)
 	}

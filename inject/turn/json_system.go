@@ -39,14 +39,14 @@ func systemBlock(p parsed, text string) (edit, bool) {
 	return systemMember(p, "system", text)
 }
 
-// mostCacheMarks is how many cache_control a request may have.
-const mostCacheMarks = 4
+// maxCacheMarks is how many cache_control a request may have.
+const maxCacheMarks = 4
 
 // cacheMark returns `,"cache_control":…` for another block, or "".
 func cacheMark(p parsed) string {
 	const key = `"cache_control"`
 	blocks := objectsOf(p.fields["system"])
-	if len(blocks) == 0 || strings.Contains(p.list.Raw, key) || strings.Count(p.whole.Raw, key) >= mostCacheMarks {
+	if len(blocks) == 0 || strings.Contains(p.list.Raw, key) || strings.Count(p.whole.Raw, key) >= maxCacheMarks {
 		return ""
 	}
 	mark := blocks[len(blocks)-1].Get("cache_control")

@@ -81,14 +81,14 @@ func changeRequest(form url.Values) ChangeRequest {
 		Seen: text("seen"), Base: text("base"), Text: text("text"), ID: form.Get("id"), Version: form.Get("version")}
 }
 
-// longestChange bounds the wait for locks: a process may never give one back.
-const longestChange = time.Minute
+// maxChange bounds the wait for locks: a process may never give one back.
+const maxChange = time.Minute
 
 func (v visit) showChange(request ChangeRequest) error {
 	ctx := v.r.Context()
 	if request.Version != "" {
 		var stop context.CancelFunc // who leaves the page does not stop half way
-		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), longestChange)
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), maxChange)
 		defer stop()
 	}
 	c, err := v.memory.Change(ctx, request)
@@ -133,10 +133,10 @@ type diffLine struct {
 	Text string
 }
 
-// mostDiff bounds the lines and bytes of a diff on a page.
+// maxDiff bounds the lines and bytes of a diff on a page.
 const (
-	mostDiff      = 1500
-	mostDiffBytes = 48 << 10
+	maxDiff      = 1500
+	maxDiffBytes = 48 << 10
 )
 
 func diffLines(diff string) (lines []diffLine) {
@@ -153,7 +153,7 @@ func diffLines(diff string) (lines []diffLine) {
 		}
 	}
 	for i, l := range all {
-		if size += len(l); len(lines) == mostDiff || size > mostDiffBytes {
+		if size += len(l); len(lines) == maxDiff || size > maxDiffBytes {
 			return append(lines, diffLine{"place", "", fmt.Sprintf("… and %d more lines", len(all)-i)})
 		}
 		switch {
@@ -226,9 +226,9 @@ type fileRow struct {
 
 // Bounds of the queue's page.
 const (
-	mostWaiting = 25
-	mostOfEntry = 2 << 10 // bytes before and after of a file
-	mostQueued  = 800     // lines of all changes
+	maxWaiting = 25
+	maxEntry   = 2 << 10 // bytes before and after of a file
+	maxQueued  = 800     // lines of all changes
 )
 
 func (v visit) queue() (err error) {
@@ -240,10 +240,10 @@ func (v visit) queue() (err error) {
 	if err != nil {
 		return err
 	}
-	if len(p.Waiting) > mostWaiting {
-		p.More, p.Waiting = len(p.Waiting)-mostWaiting, p.Waiting[:mostWaiting]
+	if len(p.Waiting) > maxWaiting {
+		p.More, p.Waiting = len(p.Waiting)-maxWaiting, p.Waiting[:maxWaiting]
 	}
-	left := mostQueued
+	left := maxQueued
 	for _, e := range all {
 		if row := entryOf(e, &left); e.Agent {
 			p.Agents = append(p.Agents, row)
@@ -266,7 +266,7 @@ func entryOf(e Entry, left *int) entryRow {
 			if part.text == "" {
 				continue
 			}
-			lines := strings.Split(excerpt.Of(part.text, mostOfEntry), "\n")
+			lines := strings.Split(excerpt.Of(part.text, maxEntry), "\n")
 			shown := min(len(lines), *left)
 			*left -= shown
 			for _, line := range lines[:shown] {

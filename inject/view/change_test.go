@@ -167,7 +167,7 @@ func TestDiffLines(t *testing.T) {
 	require.Empty(t, diffLines(""))
 	lines = diffLines("--- a/x.md\n+++ b/x.md\n@@ -1,2 +1,2 @@\n--- a/old\n+++ b/new\n same\n")
 	require.Equal(t, []diffLine{{"place", "", "from line 1"}, {"remove", "−", "-- a/old"}, {"add", "+", "++ b/new"}, {"same", "", "same"}}, lines, "text that looks like the name of a file is shown")
-	require.Len(t, diffLines(strings.Repeat("+x\n", 2*mostDiff)), mostDiff+1)
+	require.Len(t, diffLines(strings.Repeat("+x\n", 2*maxDiff)), maxDiff+1)
 }
 
 func TestMarkdown(t *testing.T) {

@@ -32,8 +32,8 @@ type chunkRow struct {
 	Anchor int // line for links; 0 if another element has it
 }
 
-// mostWhole is the longest file that is edited whole, in lines.
-const mostWhole = 600
+// maxWhole is the longest file that is edited whole, in lines.
+const maxWhole = 600
 
 func (v visit) document() error {
 	q := v.r.URL.Query()
@@ -67,7 +67,7 @@ func numberOf(text string) int {
 func documentOf(f File) documentPage {
 	p := documentPage{File: f}
 	if f.Fixed == "" {
-		p.Whole = f.Lines <= mostWhole && f.Previous == 0 && f.Next == 0
+		p.Whole = f.Lines <= maxWhole && f.Previous == 0 && f.Next == 0
 		p.Rows = rowsOf(f)
 	}
 	return p

@@ -45,8 +45,8 @@ type part struct {
 const (
 	// barWidth is the longest bar, in pixels.
 	barWidth = 240.0
-	// mostShown bounds the rejected candidates of a page.
-	mostShown = 40
+	// maxShown bounds the rejected candidates of a page.
+	maxShown = 40
 )
 
 // termNames explain the terms of a score, in the order of their colours.
@@ -70,10 +70,10 @@ func partOf(name string, value float64) part {
 
 // candidatesOf returns hits, then withheld and rejected candidates, best first.
 func candidatesOf(result core.Result) candidates {
-	c := candidates{Threshold: result.Threshold, More: max(0, len(result.Rejected)-mostShown)}
+	c := candidates{Threshold: result.Threshold, More: max(0, len(result.Rejected)-maxShown)}
 	c.add("given", result.Hits)
 	c.add("withheld", result.Withheld)
-	c.add("rejected", result.Rejected[:min(len(result.Rejected), mostShown)])
+	c.add("rejected", result.Rejected[:min(len(result.Rejected), maxShown)])
 	up, down := 0.0, 0.0
 	for _, e := range c.Rows {
 		above, below := 0.0, 0.0
@@ -150,14 +150,14 @@ func (c *candidates) mark(about Case) {
 	}
 }
 
-// longestQuote is how many words quote a message in a case.
-const longestQuote = 12
+// maxQuote is how many words quote a message in a case.
+const maxQuote = 12
 
 // expectationOf returns an expectation for a hit: its section, or words of its message.
 func expectationOf(hit core.MemoryHit) Expectation {
 	e := Expectation{Path: hit.Path}
 	if words := strings.Fields(hit.Text); hit.Kind == "conversation" && len(words) > 0 {
-		e.Text = strings.Join(words[:min(len(words), longestQuote)], " ")
+		e.Text = strings.Join(words[:min(len(words), maxQuote)], " ")
 	} else if n := len(hit.Headings); n > 0 {
 		e.Heading = hit.Headings[n-1]
 	}

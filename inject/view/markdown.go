@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// mostRendered is the longest block that is rendered, in bytes. Longer ones stay Markdown.
-	mostRendered = 8 << 10
-	// mostOfBlock bounds a block on a page, in bytes.
-	mostOfBlock = 24 << 10
+	// maxRendered is the longest block that is rendered, in bytes. Longer ones stay Markdown.
+	maxRendered = 8 << 10
+	// maxBlock bounds a block on a page, in bytes.
+	maxBlock = 24 << 10
 )
 
 // markdown renders blocks. Headings are one level lower, since h1 is the page's, and lines end
@@ -38,7 +38,7 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 // render returns a block of Markdown as HTML. Markup in the text stays text, links lead to own
 // pages or nowhere, and images become names.
 func render(document, block string) template.HTML {
-	if len(block) > mostRendered || strings.HasPrefix(strings.TrimSpace(block), "|") {
+	if len(block) > maxRendered || strings.HasPrefix(strings.TrimSpace(block), "|") {
 		return verbatim(block)
 	}
 	source := []byte(block)
@@ -54,8 +54,8 @@ func render(document, block string) template.HTML {
 // verbatim shows a block, or its beginning, unrendered.
 func verbatim(block string) template.HTML {
 	shown := block
-	if len(block) > mostOfBlock {
-		shown = strings.ToValidUTF8(block[:mostOfBlock], "")
+	if len(block) > maxBlock {
+		shown = strings.ToValidUTF8(block[:maxBlock], "")
 	}
 	out := "<pre>" + escaped(shown) + "</pre>"
 	if left := len(block) - len(shown); left > 0 {

@@ -37,8 +37,8 @@ func (v visit) overview() error {
 	return v.show("", "overview", "Overview", overviewOf(o, time.Now()))
 }
 
-// mostSources bounds the sources of a page.
-const mostSources = 50
+// maxSources bounds the sources of a page.
+const maxSources = 50
 
 func overviewOf(o Overview, now time.Time) overviewPage {
 	p := overviewPage{Overview: o, Next: nextOf(o), Waiting: waitingOf(o), Calendar: calendarOf(o.Sums.Days, o.Earlier, now), Chart: usageOf(o.Days)}
@@ -49,8 +49,8 @@ func overviewOf(o Overview, now time.Time) overviewPage {
 	if p.Next != nil && p.Waiting != nil && *p.Next == *p.Waiting {
 		p.Waiting = nil
 	}
-	if n := len(o.Sums.Sources) - mostSources; n > 0 {
-		p.Sums.Sources, p.MoreFrom = o.Sums.Sources[:mostSources], n
+	if n := len(o.Sums.Sources) - maxSources; n > 0 {
+		p.Sums.Sources, p.MoreFrom = o.Sums.Sources[:maxSources], n
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Languages)) {
 		p.Languages = append(p.Languages, languageRow{cmp.Or(languages[name], name), o.Languages[name]})
@@ -67,8 +67,8 @@ type aboutRow struct {
 }
 
 const (
-	mostFacts   = 4   // lines of a passage about the user
-	longestFact = 200 // characters
+	maxFacts = 4   // lines of a passage about the user
+	maxFact  = 200 // characters
 )
 
 // aboutRows returns the documents that answer who the user is, and the files for such facts.
@@ -79,8 +79,8 @@ func aboutRows(o Overview) (rows []aboutRow) {
 	for _, h := range o.AboutUser {
 		row := aboutRow{Path: h.Path, Line: h.StartLine}
 		for line := range strings.Lines(h.Text) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && len(row.Lines) < mostFacts {
-				row.Lines = append(row.Lines, plain.Shorten(line, longestFact))
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && len(row.Lines) < maxFacts {
+				row.Lines = append(row.Lines, plain.Shorten(line, maxFact))
 			}
 		}
 		rows = append(rows, row)

@@ -42,7 +42,7 @@ func TestNextIsOneThing(t *testing.T) {
 func TestAboutTheUser(t *testing.T) {
 	rows := aboutRows(Overview{AboutUser: []core.MemoryHit{{Path: "notes/about-me.md", StartLine: 1, Text: "# About me\n\nI am Ada.\n- I use tabs.\n"}, {Path: "facts/user.md", StartLine: 3, Text: strings.Repeat("- A fact.\n", 9)}},
 		Sums: core.Sums{AboutUser: []string{"facts/user.md", "facts/preferences.md"}}})
-	require.Equal(t, []aboutRow{{"notes/about-me.md", 1, []string{"I am Ada.", "- I use tabs."}}, {"facts/user.md", 3, slices.Repeat([]string{"- A fact."}, mostFacts)}, {"facts/preferences.md", 1, nil}}, rows)
+	require.Equal(t, []aboutRow{{"notes/about-me.md", 1, []string{"I am Ada.", "- I use tabs."}}, {"facts/user.md", 3, slices.Repeat([]string{"- A fact."}, maxFacts)}, {"facts/preferences.md", 1, nil}}, rows)
 }
 
 func TestUsageIsStackedByDay(t *testing.T) {

@@ -30,7 +30,7 @@ func parse(links bool) *template.Template {
 		"links": func() bool { return links }, "clean": clean, "time": timeText, "percent": percent,
 		"count": plain.Count, "score": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) },
 		"signed": func(v float64) string { return fmt.Sprintf("%+.2f", v) }, "short": func(text string) string { return plain.Shorten(text, 12) },
-		"beginning": func(text string) string { return plain.Shorten(text, longestPrompt) },
+		"beginning": func(text string) string { return plain.Shorten(text, maxPrompt) },
 		"cosine":    cosine, "id": idOf, "role": func(name string) string { return roles[name] },
 		"lines": linesText, "proposed": proposedText, "used": func(v journal.Use) string { return verdicts[v] },
 	}).ParseFS(assets, "assets/*.html"))

@@ -23,8 +23,8 @@ type systemPage struct {
 // colours is how many colours the style has: group0, group1 and so on.
 const colours = 8
 
-// mostFiles bounds each list of a page.
-const mostFiles = 300
+// maxFiles bounds each list of a page.
+const maxFiles = 300
 
 // A tierNode has a tier's given files by folder.
 type tierNode struct {
@@ -75,7 +75,7 @@ func systemOf(layer Layer) systemPage {
 			if f.Tier != t.tier || f.Reason != "" {
 				continue
 			}
-			if given++; given > mostFiles {
+			if given++; given > maxFiles {
 				p.MoreIn++
 				continue
 			}
@@ -96,9 +96,9 @@ func systemOf(layer Layer) systemPage {
 	return p
 }
 
-// first returns the first mostFiles, and how many more there are.
+// first returns the first maxFiles, and how many more there are.
 func first[T any](all []T) (some []T, more int) {
-	n := min(len(all), mostFiles)
+	n := min(len(all), maxFiles)
 	return all[:n], len(all) - n
 }
 

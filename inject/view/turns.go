@@ -23,8 +23,8 @@ func (r turnRow) WhyNot() string {
 	return cmp.Or(r.Undelivered, r.Reason, "the journal does not say why")
 }
 
-// mostLeftOut bounds the candidates of a row; the turn's page has all.
-const mostLeftOut = 10
+// maxLeftOut bounds the candidates of a row; the turn's page has all.
+const maxLeftOut = 10
 
 // leftOut has the best candidates that a turn did not get.
 type leftOut struct {
@@ -38,7 +38,7 @@ func (r turnRow) LeftOut() leftOut {
 		return leftOut{}
 	}
 	all := slices.Concat(r.Result.Withheld, r.Result.Rejected)
-	shown := min(len(all), mostLeftOut)
+	shown := min(len(all), maxLeftOut)
 	return leftOut{all[:shown], len(all) - shown}
 }
 
@@ -65,8 +65,8 @@ type turnsPage struct {
 const (
 	// turnsOnPage bounds the turns of a page.
 	turnsOnPage = 50
-	// longestPrompt bounds a prompt in the list, in characters.
-	longestPrompt = 400
+	// maxPrompt bounds a prompt in the list, in characters.
+	maxPrompt = 400
 )
 
 func (v visit) turns() error {

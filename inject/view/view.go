@@ -34,10 +34,10 @@ type Memories interface {
 const (
 	linkLife    = 2 * time.Minute
 	sessionLife = 12 * time.Hour
-	// mostSessions bounds links and sessions; the oldest end.
-	mostSessions = 64
-	cookieName   = "memcore_view"
-	mostBody     = 16 << 20 // bytes of a form
+	// maxSessions bounds links and sessions; the oldest end.
+	maxSessions = 64
+	cookieName  = "memcore_view"
+	maxBody     = 16 << 20 // bytes of a form
 )
 
 // formWait bounds sending a form.
@@ -85,14 +85,14 @@ func newSecret() string {
 	return hex.EncodeToString(data)
 }
 
-// add adds a grant, and drops ended ones and the oldest over mostSessions.
+// add adds a grant, and drops ended ones and the oldest over maxSessions.
 func add(all map[[32]byte]grant, secret string, g grant) {
 	for key, old := range all {
 		if time.Now().After(old.ends) {
 			delete(all, key)
 		}
 	}
-	for len(all) >= mostSessions {
+	for len(all) >= maxSessions {
 		var oldest [32]byte
 		for key, old := range all {
 			if first, ok := all[oldest]; !ok || old.ends.Before(first.ends) {
@@ -169,7 +169,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case r.Method == http.MethodPost && r.Header.Get("Origin") == "":
 			s.problem(w, http.StatusForbidden, trouble{Text: "Only these pages may change something."})
 		default:
-			r.Body = http.MaxBytesReader(w, overload.Within(w, r, formWait), mostBody)
+			r.Body = http.MaxBytesReader(w, overload.Within(w, r, formWait), maxBody)
 			next.ServeHTTP(w, r)
 		}
 	})

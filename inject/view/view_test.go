@@ -171,10 +171,10 @@ func TestGrantsEnd(t *testing.T) {
 	add(s.links, "late", grant{"/a", time.Now().Add(-time.Second)})
 	_, ok := s.of(s.links, "late", true)
 	require.False(t, ok)
-	for range 3 * mostSessions {
+	for range 3 * maxSessions {
 		s.Link("/a")
 	}
-	require.LessOrEqual(t, len(s.links), mostSessions)
+	require.LessOrEqual(t, len(s.links), maxSessions)
 }
 
 func TestOtherSitesAreRefused(t *testing.T) {

@@ -177,10 +177,10 @@ func (s *Service) failing(ctx context.Context) (some []core.Failing, err error) 
 }
 
 const (
-	// mostUnconfirmed limits the proposals in the reference.
-	mostUnconfirmed = 5
-	// longestUnconfirmed limits the characters of each.
-	longestUnconfirmed = 200
+	// maxUnconfirmed limits the proposals in the reference.
+	maxUnconfirmed = 5
+	// maxUnconfirmedText limits the characters of each.
+	maxUnconfirmedText = 200
 )
 
 // unconfirmed lists the newest proposals of earlier sessions, in room characters; "" with an index,
@@ -203,10 +203,10 @@ func (s *Service) unconfirmed(ctx context.Context, files guard.Files, room int) 
 		case !p.AboutUser:
 			continue
 		}
-		if text = files.Line(text); utf8.RuneCountInString(text) > longestUnconfirmed {
-			text = string([]rune(text)[:longestUnconfirmed-1]) + "…"
+		if text = files.Line(text); utf8.RuneCountInString(text) > maxUnconfirmedText {
+			text = string([]rune(text)[:maxUnconfirmedText-1]) + "…"
 		}
-		if room -= utf8.RuneCountInString(text) + 1; room < 0 || len(lines) == mostUnconfirmed {
+		if room -= utf8.RuneCountInString(text) + 1; room < 0 || len(lines) == maxUnconfirmed {
 			break
 		}
 		lines = append(lines, text)

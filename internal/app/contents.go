@@ -22,8 +22,8 @@ type Contents struct {
 	Warnings    []string `json:"warnings,omitempty"`
 }
 
-// mostWarnings limits the warnings in the dialog.
-const mostWarnings = 8
+// maxWarnings limits the warnings in the dialog.
+const maxWarnings = 8
 
 func (c Contents) String() string {
 	var b strings.Builder
@@ -47,7 +47,7 @@ func (c Contents) String() string {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
-		if i == mostWarnings {
+		if i == maxWarnings {
 			fmt.Fprintf(&b, "  ! and %d more\n", len(c.Warnings)-i)
 			break
 		}

@@ -25,8 +25,8 @@ const (
 	// hookWait is how long hooks wait for it; patientWait if it asks a memory service.
 	hookWait    = 120 * time.Millisecond
 	patientWait = 240 * time.Millisecond
-	// longestMute is how long hooks avoid a daemon that hangs.
-	longestMute = 30 * time.Second
+	// maxMute is how long hooks avoid a daemon that hangs.
+	maxMute = 30 * time.Second
 )
 
 // DaemonPlace is the place of the user's daemon.
@@ -128,7 +128,7 @@ func (l lateness) mute(now time.Time) time.Duration {
 	if l.times < 2 {
 		return 0
 	}
-	whole := min(time.Second<<min(l.times-2, 10), longestMute)
+	whole := min(time.Second<<min(l.times-2, 10), maxMute)
 	return max(whole-now.Sub(l.last).Abs(), 0)
 }
 

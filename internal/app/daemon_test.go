@@ -15,7 +15,7 @@ func TestLateness(t *testing.T) {
 	require.Zero(t, readLateness(file).mute(time.Now()), "it was never late")
 	readLateness(file).note()
 	require.Zero(t, readLateness(file).mute(time.Now()), "once is not enough")
-	for times, want := range map[int]time.Duration{2: time.Second, 3: 2 * time.Second, 5: 8 * time.Second, 9: longestMute, 1000: longestMute} {
+	for times, want := range map[int]time.Duration{2: time.Second, 3: 2 * time.Second, 5: 8 * time.Second, 9: maxMute, 1000: maxMute} {
 		l := lateness{file: file, times: times - 1}
 		l.note()
 		l = readLateness(file)

@@ -255,7 +255,7 @@ func (s hookMemory) Notice(ctx context.Context, e hook.Event) string {
 		return ""
 	}
 	short, stop := context.WithTimeout(ctx, s.Settings.Hook.Budget/earlierShare)
-	if err := s.Notes().LookThroughEarlier(short, SessionID(e), mostEarlier); err != nil && short.Err() == nil {
+	if err := s.Notes().LookThroughEarlier(short, SessionID(e), maxEarlier); err != nil && short.Err() == nil {
 		s.Log.Warn("earlier sessions were not looked through", "error", err)
 	}
 	stop()

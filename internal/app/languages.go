@@ -13,8 +13,8 @@ import (
 // Least share of chunks in languages that the embedder does not know, and number, of which people
 // are told.
 const (
-	leastUnknownShare = 0.05
-	leastUnknown      = 3
+	minUnknownShare = 0.05
+	minUnknown      = 3
 )
 
 // UnknownLanguages says which share of chunks is in languages that the embedder does not know, by
@@ -24,7 +24,7 @@ func UnknownLanguages(unknown map[string]int, chunks int) string {
 	for _, n := range unknown {
 		sum += n
 	}
-	if sum < leastUnknown || float64(sum) < leastUnknownShare*float64(chunks) {
+	if sum < minUnknown || float64(sum) < minUnknownShare*float64(chunks) {
 		return ""
 	}
 	names := slices.SortedFunc(maps.Keys(unknown), func(a, b string) int {

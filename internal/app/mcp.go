@@ -133,7 +133,7 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 		return "", mcp.ErrNoFile
 	}
 	file := memory.Files[i].File
-	data, _, err := safefile.ReadFile(paths.Resolve(filepath.Dir(file)), filepath.Base(file), mostResource)
+	data, _, err := safefile.ReadFile(paths.Resolve(filepath.Dir(file)), filepath.Base(file), maxResource)
 	if err != nil && !errors.Is(err, safefile.ErrTooLarge) {
 		err = mcp.ErrNoFile
 	}
@@ -141,5 +141,5 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 	return text, err
 }
 
-// mostResource limits a curated file, in bytes.
-const mostResource = 1 << 20
+// maxResource limits a curated file, in bytes.
+const maxResource = 1 << 20

@@ -18,8 +18,8 @@ const (
 	lookedThrough = 1 << 20
 	// lookedAtOnce bytes later, proposals are kept.
 	lookedAtOnce = 64 << 10
-	// mostEarlier bounds the earlier sessions to look through.
-	mostEarlier = 10
+	// maxEarlier bounds the earlier sessions to look through.
+	maxEarlier = 10
 	// earlierShare of a hook's time is for this: a fifth.
 	earlierShare = 5
 )

@@ -165,13 +165,13 @@ func (s Sessions) Old(since time.Time, all bool) ([]KeptSession, error) {
 	return slices.DeleteFunc(kept, func(k KeptSession) bool { return !k.Used.Before(since) }), err
 }
 
-// shortestID is the shortest ID, in bytes, by which isLogOf knows a log.
-const shortestID = 8
+// minID is the shortest ID, in bytes, by which isLogOf knows a log.
+const minID = 8
 
 // isLogOf reports whether an agent's log, named by the agent's ID, is of a session.
 func isLogOf(document, id string) bool {
 	own := strings.TrimPrefix(id, agentOf(id)+"-")
-	return own != id && len(own) >= shortestID && strings.Contains(path.Base(document), own)
+	return own != id && len(own) >= minID && strings.Contains(path.Base(document), own)
 }
 
 // Remove deletes sessions with what the journal has of them, and hides their agents' logs from

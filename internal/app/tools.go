@@ -100,7 +100,7 @@ func (t toolbox) tools(m Memory, refresh func(context.Context, struct{}) (tools.
 }
 
 func (t toolbox) saveTool() tools.Tool {
-	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: longestSave, Waiting: t.w.Notes().Proposals()}
+	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: maxSave, Waiting: t.w.Notes().Proposals()}
 	o.Confirm = t.confirm
 	if t.w.Settings.Save.RequireConfirmation {
 		o.Wait = func(ctx context.Context, r notes.SaveRequest, c notes.Change) (string, error) {
@@ -122,8 +122,8 @@ func (t toolbox) saveTool() tools.Tool {
 
 // saveToService asks first, since a service's curated memory instructs agents.
 func (t toolbox) saveToService(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
-	if len(r.Content)+len(r.Section) > longestSave {
-		return tools.Answer{}, fmt.Errorf("%w: the text is longer than %d bytes: shorten it", tools.ErrArguments, longestSave)
+	if len(r.Content)+len(r.Section) > maxSave {
+		return tools.Answer{}, fmt.Errorf("%w: the text is longer than %d bytes: shorten it", tools.ErrArguments, maxSave)
 	}
 	if t.w.Settings.Save.RequireConfirmation {
 		text, _ := notes.Clean(r.Content)
@@ -176,8 +176,8 @@ func NeedingConsent(ctx context.Context, allowed *notes.Change) context.Context 
 	return context.WithValue(ctx, consentKey{}, allowed)
 }
 
-// longestSave is what a user reads, in bytes.
-const longestSave = 4 << 10
+// maxSave is what a user reads, in bytes.
+const maxSave = 4 << 10
 
 func (t toolbox) propose(ctx context.Context, p notes.Proposal) (id string, err error) {
 	p.At, p.Source = time.Now().UTC(), "a model asks for it"
@@ -187,14 +187,14 @@ func (t toolbox) propose(ctx context.Context, p notes.Proposal) (id string, err 
 // Subject names a change's files, to allow them for a session.
 func Subject(c notes.Change) string { return c.File + "\x00" + c.Also }
 
-// longestQuestion limits the diff in a question, in bytes.
-const longestQuestion = 8 << 10
+// maxQuestion limits the diff in a question, in bytes.
+const maxQuestion = 8 << 10
 
 // AskClient asks the user of an MCP client about a change.
 func AskClient(ctx context.Context, c notes.Change) (bool, error) {
 	shown, _ := sanitize.Reveal(c.Diff)
-	if len(shown) > longestQuestion {
-		shown = strings.ToValidUTF8(shown[:longestQuestion], "") + "\n… (the rest is not shown)"
+	if len(shown) > maxQuestion {
+		shown = strings.ToValidUTF8(shown[:maxQuestion], "") + "\n… (the rest is not shown)"
 	}
 	return mcp.Ask(ctx, Subject(c), "A model asks to change "+plain.OneLine(c.Path)+", which agents are given as instructions. Allow it?\n\n"+shown)
 }
@@ -246,8 +246,8 @@ type searchParams struct {
 // kindSession makes search_memory search sessions as recall_memory does.
 const kindSession = "session"
 
-// mostResults limits the results of a search.
-const mostResults = 50
+// maxResults limits the results of a search.
+const maxResults = 50
 
 const searchToolName = "search_memory"
 
@@ -318,7 +318,7 @@ func (s *Service) searchMemory(ctx context.Context, p searchParams) (searchAnswe
 	}
 	// A model asked: the threshold is lower than for a turn.
 	result, err := s.Manager.RetrieveRelevant(ctx, p.Query, times.retrieve(core.RetrieveOptions{Scope: p.Scope, Kind: p.Kind, Path: s.DocumentPath(p.Path),
-		Limit: min(cmp.Or(max(p.Limit, 0), 8), mostResults), TokenBudget: -1, MinSimilarity: s.Manager.Threshold() / 2}))
+		Limit: min(cmp.Or(max(p.Limit, 0), 8), maxResults), TokenBudget: -1, MinSimilarity: s.Manager.Threshold() / 2}))
 	return searchAnswer{Text: formatter.SearchAnswer(result), Data: files.Result(result)}, err
 }
 

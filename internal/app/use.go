@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// mostTranscript bytes are read of a log's end.
-	mostTranscript = 4 << 20
-	// mostJudging limits the turns that wait for a verdict.
-	mostJudging = 64
+	// maxTranscript bytes are read of a log's end.
+	maxTranscript = 4 << 20
+	// maxJudging limits the turns that wait for a verdict.
+	maxJudging = 64
 	// judgedFor is how long a turn can be judged.
 	judgedFor = 24 * time.Hour
 	// UsedSince is the span of Summary in days.
@@ -67,7 +67,7 @@ func (u Use) judge(ctx context.Context, memory *core.Manager, e hook.Event) erro
 	if len(open) == 0 {
 		return nil
 	}
-	said, unread := source.Transcript(ctx, e.Transcript, mostTranscript)
+	said, unread := source.Transcript(ctx, e.Transcript, maxTranscript)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -131,8 +131,8 @@ func (u Use) Entries() ([]journal.Entry, error) {
 	return at.Journal().Entries()
 }
 
-// shortestStatement is the shortest line to forget elsewhere, in bytes of letters and digits.
-const shortestStatement = 8
+// minStatement is the shortest line to forget elsewhere, in bytes of letters and digits.
+const minStatement = 8
 
 func tooShort(text string) bool {
 	n := 0
@@ -141,7 +141,7 @@ func tooShort(text string) bool {
 			n += utf8.RuneLen(r)
 		}
 	}
-	return n < shortestStatement
+	return n < minStatement
 }
 
 // ForgetStatement is Forget for a deleted statement.

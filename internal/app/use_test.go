@@ -76,7 +76,7 @@ func TestServiceJudges(t *testing.T) {
 	stop()
 	<-ended
 
-	for range 3 * mostJudging { // nothing judges any more, and nothing waits for it
+	for range 3 * maxJudging { // nothing judges any more, and nothing waits for it
 		require.NoError(t, s.used(t.Context(), hook.Event{Agent: agents.ClaudeCode, Session: "s"}))
 	}
 

@@ -16,12 +16,12 @@ import (
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
-// mostCasesBytes bounds the file of cases.
-const mostCasesBytes = 4 << 20
+// maxCasesBytes bounds the file of cases.
+const maxCasesBytes = 4 << 20
 
 // Case implements view.Memory. It must be a plain file, since no user named it.
 func (v page) Case(_ context.Context, query string) (view.Case, error) {
-	data, _, err := safefile.ReadFile(v.s.Project, eval.CasesFile, mostCasesBytes)
+	data, _, err := safefile.ReadFile(v.s.Project, eval.CasesFile, maxCasesBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return view.Case{}, nil
 	}
@@ -57,7 +57,7 @@ func expectations(all eval.Expectations) (out []view.Expectation) {
 func (v page) AddCase(_ context.Context, c view.Case) error {
 	query, _ := secret.Redact(strings.TrimSpace(c.Query))
 	added := eval.Case{Query: query, Expect: v.expected(c.Expect), ExpectNot: v.expected(c.ExpectNot), ExpectNothing: c.ExpectNothing}
-	return casesError(safefile.Update(v.s.Project, eval.CasesFile, mostCasesBytes, 0o600, func(before []byte) ([]byte, error) {
+	return casesError(safefile.Update(v.s.Project, eval.CasesFile, maxCasesBytes, 0o600, func(before []byte) ([]byte, error) {
 		return eval.WithCase(before, added)
 	}))
 }

@@ -128,14 +128,14 @@ func (v page) correct(ctx context.Context, r view.ChangeRequest, c *view.Changed
 
 // Limits of systems for a path and one of its elements, in bytes.
 const (
-	longestPath = 1024
-	longestName = 240
+	maxPath = 1024
+	maxName = 240
 )
 
 // place returns a Markdown file that people may change here.
 func (v page) place(path string) (notes.Statement, error) {
-	long := slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return len(name) > longestName })
-	if long || len(path) > longestPath || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' }) {
+	long := slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return len(name) > maxName })
+	if long || len(path) > maxPath || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' }) {
 		return notes.Statement{}, kind.As(kind.NotFound, fmt.Errorf("%.40q is no path of a document", path))
 	}
 	place, ok, err := v.s.Notes().cited(path + "#L1")

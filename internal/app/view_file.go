@@ -23,8 +23,8 @@ import (
 const (
 	partBytes  = 24 << 10
 	partBlocks = 120
-	// mostLines bounds the lines that a request names, in bytes.
-	mostLines = 48 << 10
+	// maxNamedLines bounds the lines that a request names, in bytes.
+	maxNamedLines = 48 << 10
 )
 
 // File implements view.Memory.
@@ -169,7 +169,7 @@ func part(f *view.File, text string, r view.FileRequest) error {
 	if r.Last > 0 {
 		f.Base = notes.BaseOf(lines)
 	}
-	if r.Last > 0 && len(f.Text) > mostLines {
+	if r.Last > 0 && len(f.Text) > maxNamedLines {
 		return kind.Usagef("lines %d to %d of %s are too long for one request: ask for fewer", r.First, r.Last, r.Path)
 	}
 	return nil

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// mostPoints is about how many chunks a map has at most: more would be no clearer, and the
+	// maxPoints is about how many chunks a map has at most: more would be no clearer, and the
 	// layout takes longer with their square.
-	mostPoints = 800
-	// longestBeginning bounds the text of a point, in characters.
-	longestBeginning = 80
+	maxPoints = 800
+	// maxBeginning bounds the text of a point, in characters.
+	maxBeginning = 80
 )
 
 // A drawnMap is the last map of a workspace. It is made again when the index has changed.
@@ -60,7 +60,7 @@ func (v page) Map(ctx context.Context) (view.Map, error) {
 func draw(ctx context.Context, vectors *core.Vectors) (view.Map, error) {
 	m := view.Map{Chunks: vectors.Chunks, Vectors: vectors.Any()}
 	var records []store.Record
-	share := float64(mostPoints) / float64(max(vectors.Chunks, 1))
+	share := float64(maxPoints) / float64(max(vectors.Chunks, 1))
 	err := vectors.Each(ctx, func(r store.Record) error {
 		if float64(crc32.ChecksumIEEE([]byte(r.ID))) <= share*math.MaxUint32 {
 			r.Vector = slices.Clone(r.Vector)
@@ -83,7 +83,7 @@ func draw(ctx context.Context, vectors *core.Vectors) (view.Map, error) {
 		return m, err
 	}
 	for i, r := range records {
-		text := plain.Shorten(strings.Join(strings.Fields(r.Text), " "), longestBeginning)
+		text := plain.Shorten(strings.Join(strings.Fields(r.Text), " "), maxBeginning)
 		m.Points = append(m.Points, view.MapPoint{X: places[i][0], Y: places[i][1], Path: r.Path, Line: r.StartLine, Text: text})
 	}
 	return m, nil

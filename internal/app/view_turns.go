@@ -14,10 +14,10 @@ import (
 const (
 	// shownTurns is the default limit.
 	shownTurns = 100
-	// mostTurnSessions bounds the sessions that are listed.
-	mostTurnSessions = 50
-	// mostSearched bounds the documents that a search in turns reads.
-	mostSearched = 500
+	// maxTurnSessions bounds the sessions that are listed.
+	maxTurnSessions = 50
+	// maxSearched bounds the documents that a search in turns reads.
+	maxSearched = 500
 )
 
 // Turns implements view.Memory.
@@ -64,7 +64,7 @@ func sessionsOf(all []journal.Entry) (out []view.TurnSession) {
 		at, known := places[[2]string{t.Agent, t.Session}]
 		if !known {
 			at = len(out)
-			if at == mostTurnSessions {
+			if at == maxTurnSessions {
 				continue
 			}
 			places[[2]string{t.Agent, t.Session}] = at
@@ -125,7 +125,7 @@ func (f *turnFilter) finds(ctx context.Context, t journal.Entry) (bool, error) {
 // passage returns the text of a hit; "" if it is gone.
 func (f *turnFilter) passage(ctx context.Context, h journal.Given) (string, error) {
 	texts, known := f.texts[h.Path]
-	if !known && len(f.texts) < mostSearched {
+	if !known && len(f.texts) < maxSearched {
 		chunks, err := f.page.s.Manager.Chunks(ctx, h.Path)
 		if err != nil && !isNoDocument(err) {
 			return "", err

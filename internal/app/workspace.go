@@ -124,7 +124,7 @@ func (w *Workspace) Open(ctx context.Context) (*Service, error) {
 		return nil, err
 	}
 	s := newService(w, at, nil)
-	s.indexed, s.judging = core.NewEngineReader(at.Index), make(chan hook.Event, mostJudging)
+	s.indexed, s.judging = core.NewEngineReader(at.Index), make(chan hook.Event, maxJudging)
 	s.opened = s.stamp() // before opening, to miss no change
 	s.engine = w.Index().engine(s.indexed.Engine()).InUse
 	if s.Manager, err = w.Index().Open(ctx, at, EngineNamed(s.engine)); err != nil {

@@ -102,8 +102,8 @@ func target(file string) string {
 	return file
 }
 
-// mostDocument bounds what Change reads.
-const mostDocument = 1 << 30
+// maxDocument bounds what Change reads.
+const maxDocument = 1 << 30
 
 // Change loads a document, calls change and saves the result under a lock, unless change fails or
 // changes nothing. If a program that knows no lock writes meanwhile, such as an editor or an
@@ -123,7 +123,7 @@ func Change[T any](ctx context.Context, file string, change func(*T) error) (doc
 			safefile.Tidy(filepath.Dir(at), filepath.Base(at), safefile.Abandoned)
 		}
 	}()
-	err = safefile.Update(filepath.Dir(at), filepath.Base(at), mostDocument, 0o600, func(before []byte) ([]byte, error) {
+	err = safefile.Update(filepath.Dir(at), filepath.Base(at), maxDocument, 0o600, func(before []byte) ([]byte, error) {
 		document = none
 		if before != nil { // else there is no file
 			if document, err = decoded[T](file, before); err != nil {

@@ -132,8 +132,8 @@ func Absolute(path string) string {
 
 // Bounds of FolderName, in bytes.
 const (
-	longestSlug = 150
-	hashDigits  = 12
+	maxSlug    = 150
+	hashDigits = 12
 )
 
 // FolderName names a folder with data about path, absolute and resolved: --home-me-project-- for
@@ -143,11 +143,11 @@ func FolderName(path string) string {
 	slashed := filepath.ToSlash(path)
 	slug := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "").Replace(slashed), "-")
 	below := slashed[len(filepath.VolumeName(path)):]
-	if !strings.ContainsAny(below, `-\:`) && !strings.HasPrefix(slashed, "//") && len(slug) <= longestSlug && !endsLikeHash(slug) {
+	if !strings.ContainsAny(below, `-\:`) && !strings.HasPrefix(slashed, "//") && len(slug) <= maxSlug && !endsLikeHash(slug) {
 		return "--" + slug + "--"
 	}
-	if len(slug) > longestSlug {
-		slug = strings.ToValidUTF8(slug[:longestSlug], "")
+	if len(slug) > maxSlug {
+		slug = strings.ToValidUTF8(slug[:maxSlug], "")
 	}
 	sum := sha256.Sum256([]byte(path))
 	return "--" + slug + "-" + hex.EncodeToString(sum[:])[:hashDigits] + "--"

@@ -26,8 +26,8 @@ var (
 // kept marks a version that cannot be put back.
 const kept = ".memcore-kept-"
 
-// mostExchanges bounds exchanges while other programs write.
-const mostExchanges = 100
+// maxExchanges bounds exchanges while other programs write.
+const maxExchanges = 100
 
 // Swap is Replace for an existing file with the content before. Other content is ErrChanged.
 //
@@ -40,7 +40,7 @@ func Swap(dir, name string, before, after []byte) error {
 		return nil
 	}
 	return put(dir, name, after, 0o600, false, func(folder *os.Root, temporary, base string) error {
-		unlock, _ := lockFolder(folder, longestLock)
+		unlock, _ := lockFolder(folder, maxLock)
 		defer unlock()
 		if err := unchanged(folder, base, before); err != nil {
 			return err
@@ -81,7 +81,7 @@ func RemoveIf(dir, name string, before []byte) error {
 		return err
 	}
 	defer folder.Close()
-	unlock, _ := lockFolder(folder, longestLock)
+	unlock, _ := lockFolder(folder, maxLock)
 	defer unlock()
 	if err := unchanged(folder, base, before); err != nil {
 		return err
@@ -118,7 +118,7 @@ func swap(folder *os.Root, written, base string, before, after []byte) error {
 	}
 	expected, given := sumOf(before), sumOf(after) // the sums of the old file and the new
 	var failed error
-	for round := range mostExchanges {
+	for round := range maxExchanges {
 		out, err := settled(folder, temporary)
 		switch {
 		case err == nil && out == expected && round == 0:
@@ -205,7 +205,7 @@ func settled(folder *os.Root, name string) (string, error) {
 		} else if !errors.Is(err, errWriter) {
 			return "", err
 		}
-		if time.Since(began) > longestWrite {
+		if time.Since(began) > maxWrite {
 			return "", ErrBusy
 		}
 		time.Sleep(time.Millisecond)
@@ -216,8 +216,8 @@ var errWriter = errors.New("open for writing")
 
 // Times that Swap waits.
 const (
-	longestLock  = 5 * time.Second // for another swap in the folder
-	longestWrite = time.Second     // for a program that has the file open for writing
+	maxLock  = 5 * time.Second // for another swap in the folder
+	maxWrite = time.Second     // for a program that has the file open for writing
 )
 
 // unmodified is noWriter where the system does not know. It notices writes within 20 ms.
@@ -254,15 +254,15 @@ func sumNow(folder *os.Root, name string) (string, error) {
 }
 
 func sumOfFile(file *os.File) (string, error) {
-	data, err := readAll(io.NewSectionReader(file, 0, longestFile+1), longestFile)
+	data, err := readAll(io.NewSectionReader(file, 0, maxFile+1), maxFile)
 	if err != nil {
 		return "", err
 	}
 	return sumOf(data), nil
 }
 
-// longestFile bounds the files that Swap compares, in bytes.
-const longestFile = 1 << 30
+// maxFile bounds the files that Swap compares, in bytes.
+const maxFile = 1 << 30
 
 func sumOf(data []byte) string {
 	sum := sha256.Sum256(data)
@@ -276,11 +276,11 @@ const (
 	shortSum  = 16
 	swapStart = len(swapping) + 2*shortSum + 8 // of base in the name
 	// File systems allow names of 255 bytes.
-	longestBase = 255 - swapStart - len("~")
+	maxBase = 255 - swapStart - len("~")
 )
 
 func swapName(base string, before, after []byte) string {
-	return swapping + sumOf(before)[:shortSum] + sumOf(after)[:shortSum] + rand.Text()[:7] + "-" + base[:min(len(base), longestBase)]
+	return swapping + sumOf(before)[:shortSum] + sumOf(after)[:shortSum] + rand.Text()[:7] + "-" + base[:min(len(base), maxBase)]
 }
 
 // recoverSwaps recovers swaps by their temporary files, unless one may be going on.

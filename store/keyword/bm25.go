@@ -8,8 +8,8 @@ const (
 	lengthPenalty = 0.75 // b: how much long texts lose, from 0 to 1
 )
 
-// MostBM25 bounds BM25 for a term in holders of all texts. 0 counts as 1.
-func MostBM25(holders, all int) float64 { return idf(holders, max(all, holders)) * (k1 + 1) }
+// MaxBM25 bounds BM25 for a term in holders of all texts. 0 counts as 1.
+func MaxBM25(holders, all int) float64 { return idf(holders, max(all, holders)) * (k1 + 1) }
 
 func idf(holders, all int) float64 {
 	n, of := float64(max(holders, 1)), float64(max(all, 1))

@@ -146,7 +146,7 @@ func snap(t *testing.T, ix *Index) *snapshot {
 
 // manyWords exceed the terms that count in a query.
 var manyWords = func() (text string) {
-	for i := range store.MostTerms + 8 {
+	for i := range store.MaxTerms + 8 {
 		text += fmt.Sprintf(" word%c%c", 'a'+i/26, 'a'+i%26)
 	}
 	return text
@@ -370,6 +370,6 @@ func TestMoreTermsThanCount(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, matches.Hits, 1)
 	require.Equal(t, "1", matches.Hits[0].Record.ID)
-	require.Len(t, matches.Terms, store.MostTerms)
+	require.Len(t, matches.Terms, store.MaxTerms)
 	require.Equal(t, ^uint64(0), matches.Hits[0].Held.Itself)
 }

@@ -36,7 +36,7 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 }
 
 // Match implements store.KeywordIndex. The score is BM25 over fields (see weights). Only the first
-// 64 KiB of a query count, and of its terms the store.MostTerms rarest. Stop words count only in a
+// 64 KiB of a query count, and of its terms the store.MaxTerms rarest. Stop words count only in a
 // query of stop words.
 //
 // Matches.Ceiling is the sum of idf * (k1+1) over the terms, except compounds such as getCacheStats

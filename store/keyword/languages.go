@@ -247,7 +247,7 @@ const Undetermined = "und"
 // show only that it is not English, that is Undetermined. A single word counts only with a letter
 // that English lacks: "war file" is not German.
 func LanguageOf(query string) string {
-	query = query[:min(len(query), longestQuery)]
+	query = query[:min(len(query), maxQuery)]
 	if name := languageOfScript(query); name != "" {
 		return name
 	}

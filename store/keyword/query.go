@@ -12,8 +12,8 @@ import (
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// longestQuery is how many bytes of a query count.
-const longestQuery = 64 << 10
+// maxQuery is how many bytes of a query count.
+const maxQuery = 64 << 10
 
 // A term is one word of a query.
 type term struct {
@@ -26,7 +26,7 @@ type term struct {
 
 // parse returns a query's distinct terms in order. spoken are the records' languages.
 func parse(query string, spoken []*language) []term {
-	tokens := newQueryAnalyzer().Analyze([]byte(query[:min(len(query), longestQuery)]))
+	tokens := newQueryAnalyzer().Analyze([]byte(query[:min(len(query), maxQuery)]))
 	asked := languagesOf(tokens, 1)
 	languages := []*language{english}
 	for _, l := range slices.Concat(asked, spoken) {

@@ -29,7 +29,7 @@ type scores struct {
 //
 // Documents are scored like one text, as long as their number of records.
 func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scores, error) {
-	terms, err := x.rarest(terms, store.MostTerms)
+	terms, err := x.rarest(terms, store.MaxTerms)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scor
 				n++
 			}
 		}
-		most, holders := MostBM25(n, layout.records), 0
+		most, holders := MaxBM25(n, layout.records), 0
 		if len(records.in) > 0 || !t.whole {
 			result.ceiling += most
 		}
@@ -113,7 +113,7 @@ const fine = 1 << 20
 // scoreDocuments adds a term's share to the scores of documents. holders have it in more than
 // copies.
 func scoreDocuments(l *layout, found *occurrences, holders int, scores []float64) {
-	most := MostBM25(holders, l.live)
+	most := MaxBM25(holders, l.live)
 	for _, document := range found.in {
 		size := float64(l.sizes[document]) / l.average
 		scores[document] += BM25(most, found.of[document]/fine/lengthNorm(lengthPenalty, size))

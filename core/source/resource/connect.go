@@ -118,7 +118,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-const longestTail = 400
+const maxTail = 400
 
 // A tail keeps the end of what is written to it.
 type tail struct {
@@ -129,8 +129,8 @@ type tail struct {
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text = append(t.text, p[max(0, len(p)-longestTail):]...)
-	t.text = t.text[max(0, len(t.text)-longestTail):]
+	t.text = append(t.text, p[max(0, len(p)-maxTail):]...)
+	t.text = t.text[max(0, len(t.text)-maxTail):]
 	return len(p), nil
 }
 
@@ -142,7 +142,7 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	words := strings.Fields(string(t.text))
-	if len(t.text) == longestTail && len(words) > 0 {
+	if len(t.text) == maxTail && len(words) > 0 {
 		words = words[1:] // it may be half of a key
 	}
 	return strings.Join(words, " ")

@@ -27,8 +27,8 @@ import (
 
 // Limits of a server's answers.
 const (
-	mostListed = 10_000 // resources
-	longestURI = 1024   // in bytes
+	maxListed = 10_000 // resources
+	maxURI    = 1024   // in bytes
 )
 
 // A Report is the result of Refresh.
@@ -233,8 +233,8 @@ func (f *fetch) list(ctx context.Context, session *session) ([]*mcp.Resource, er
 			}
 			return nil, fmt.Errorf("list resources: %w", err)
 		}
-		if listed++; listed > mostListed {
-			f.leaveOut(r.URI, fmt.Sprintf("the server lists more than %d", mostListed), 1)
+		if listed++; listed > maxListed {
+			f.leaveOut(r.URI, fmt.Sprintf("the server lists more than %d", maxListed), 1)
 			break
 		}
 		if r != nil && wants.MatchString(r.URI) {
@@ -264,7 +264,7 @@ func compile(patterns []string) (wants *regexp.Regexp, exact []string) {
 func refused(uri string) string {
 	at, err := url.Parse(uri)
 	switch {
-	case len(uri) > longestURI:
+	case len(uri) > maxURI:
 		return "its URI is too long"
 	case err != nil || at.Scheme == "" || !utf8.ValidString(uri) || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return "its URI is invalid"

@@ -58,8 +58,8 @@ func mcpServers(value any) (any, error) {
 	return all.Servers, nil
 }
 
-// shortestSecret is the least length of a key; shorter values are numbers and levels.
-const shortestSecret = 8
+// minSecret is the least length of a key; shorter values are numbers and levels.
+const minSecret = 8
 
 // Server adds an environment and a folder.
 func (s MCPServer) Server(environment []string, dir string) resource.Server {
@@ -70,7 +70,7 @@ func (s MCPServer) Server(environment []string, dir string) resource.Server {
 		if OfSystem().MatchString(name) || slices.Contains(s.Env, name) {
 			r.Env = append(r.Env, variable)
 		}
-		if slices.Contains(s.Env, name) && len(value) >= shortestSecret {
+		if slices.Contains(s.Env, name) && len(value) >= minSecret {
 			r.Secrets = append(r.Secrets, value)
 		}
 		if s.TokenEnv != "" && name == s.TokenEnv {

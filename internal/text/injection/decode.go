@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	shortestCode = 24      // bytes of base64
-	mostDecoded  = 1 << 14 // bytes of one text
+	minCode    = 24      // bytes of base64
+	maxDecoded = 1 << 14 // bytes of one text
 )
 
 // encodedWindows returns the windows of text that is encoded as base64 or in tag characters. Start
@@ -20,7 +20,7 @@ func encodedWindows(text string) []Window {
 			found = append(found, Window{start, end, w.Text})
 		}
 	}
-	left := mostDecoded
+	left := maxDecoded
 	start := -1
 	for i := 0; i <= len(text) && left > 0; i++ {
 		if i < len(text) && isBase64(text[i]) {
@@ -29,7 +29,7 @@ func encodedWindows(text string) []Window {
 			}
 			continue
 		}
-		if start >= 0 && i-start >= shortestCode {
+		if start >= 0 && i-start >= minCode {
 			decoded := decodeBase64(text[start:min(i, start+left*4/3)])
 			left -= len(decoded)
 			add(start, i, decoded)
@@ -87,7 +87,7 @@ func decodeTags(text string) (decoded string, from, to int) {
 			from = i
 		}
 		to = i + utf8.RuneLen(r)
-		if b.Len() < mostDecoded {
+		if b.Len() < maxDecoded {
 			b.WriteByte(byte(r - 0xE0000))
 		}
 	}

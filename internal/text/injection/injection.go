@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	mostFindings = 4
-	mostSigns    = 4
-	longExcerpt  = 160 // bytes
+	maxFindings = 4
+	maxSigns    = 4
+	longExcerpt = 160 // bytes
 )
 
 // A Detector judges texts. It is safe for concurrent use.
@@ -53,7 +53,7 @@ func (d *Detector) Judge(text string, from Origin) (v Verdict) {
 		v.Flagged = true
 		v.spans = append(v.spans, span{w.Start, w.End})
 		overlaps := func(s span) bool { return s.overlaps(w.Start, w.End) }
-		if len(v.Findings) < mostFindings && !slices.ContainsFunc(covered, overlaps) {
+		if len(v.Findings) < maxFindings && !slices.ContainsFunc(covered, overlaps) {
 			covered = append(covered, span{w.Start, w.End})
 			v.Findings = append(v.Findings, d.finding(text, w))
 		}
@@ -136,7 +136,7 @@ func (d *Detector) signs(w judged) (names []string) {
 	slices.SortFunc(signs, func(a, b sign) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.name, b.name))
 	})
-	for _, s := range signs[:min(len(signs), mostSigns)] {
+	for _, s := range signs[:min(len(signs), maxSigns)] {
 		names = append(names, s.name)
 	}
 	return names

@@ -119,14 +119,14 @@ func added(list []entry, word string, is classSet) []entry {
 }
 
 const (
-	shortestStem = 3 // bytes
-	longestStem  = 48
+	minStem = 3 // bytes
+	maxStem = 48
 )
 
 // of returns the classes of a folded word.
 func (l *lexicon) of(word string) classSet {
 	found := l.whole[word]
-	for n := min(len(word), longestStem); n >= shortestStem; n-- {
+	for n := min(len(word), maxStem); n >= minStem; n-- {
 		if n == len(word) || utf8.RuneStart(word[n]) {
 			found |= l.stems[word[:n]]
 		}

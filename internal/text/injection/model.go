@@ -65,7 +65,7 @@ func (q Quantised) numbers(want int) ([]float32, error) {
 	if len(raw) != want {
 		return nil, fmt.Errorf("%d numbers, want %d", len(raw), want)
 	}
-	if most := mostWeight / 128; !(math.Abs(q.Scale) <= most) {
+	if most := maxWeight / 128; !(math.Abs(q.Scale) <= most) {
 		return nil, fmt.Errorf("scale is %g, want at most %g in size", q.Scale, most)
 	}
 	numbers := make([]float32, want)
@@ -87,8 +87,8 @@ func NewWeights(dense []float32, bias float64, thresholds Thresholds) (Weights, 
 	return w, w.unpack()
 }
 
-// mostWeight bounds weights so that no sum overflows. Fitted weights are far smaller.
-const mostWeight = 1e6
+// maxWeight bounds weights so that no sum overflows. Fitted weights are far smaller.
+const maxWeight = 1e6
 
 // check refuses numbers that no fit gives.
 func (w *Weights) check() error {
@@ -97,8 +97,8 @@ func (w *Weights) check() error {
 			return fmt.Errorf("threshold is %g, want it between 0 and 1", t)
 		}
 	}
-	if !(math.Abs(w.Bias) <= mostWeight) {
-		return fmt.Errorf("bias is %g, want at most %g in size", w.Bias, mostWeight)
+	if !(math.Abs(w.Bias) <= maxWeight) {
+		return fmt.Errorf("bias is %g, want at most %g in size", w.Bias, maxWeight)
 	}
 	return nil
 }
@@ -115,8 +115,8 @@ func (w *Weights) unpack() error {
 		if !ok {
 			return fmt.Errorf("no feature is called %q", name)
 		}
-		if !(math.Abs(v) <= mostWeight) {
-			return fmt.Errorf("weight of %q is %g, want at most %g in size", name, v, mostWeight)
+		if !(math.Abs(v) <= maxWeight) {
+			return fmt.Errorf("weight of %q is %g, want at most %g in size", name, v, maxWeight)
 		}
 		w.dense[id] = float32(v)
 	}

@@ -25,8 +25,8 @@ func bucket(h uint32) uint32 {
 	return h & (buckets - 1)
 }
 
-// longestWord cuts longer runs of letters, in characters.
-const longestWord = 40
+// maxWord cuts longer runs of letters, in characters.
+const maxWord = 40
 
 // ngrams visits the bucket of each n-gram of a text: words, pairs of words, and three characters of
 // a word; in scripts without blanks, one to three characters. It ignores case and treats all digits
@@ -71,10 +71,10 @@ func folded(r rune) rune {
 // A gramReader visits the n-grams of characters that come one by one.
 type gramReader struct {
 	visit  func(bucket uint32)
-	word   [longestWord + 2]rune // the letters of a word that has not ended
-	n      int                   // how many
-	before uint32                // hash of the word before
-	dense  [3]rune               // the last characters of a script without blanks
+	word   [maxWord + 2]rune // the letters of a word that has not ended
+	n      int               // how many
+	before uint32            // hash of the word before
+	dense  [3]rune           // the last characters of a script without blanks
 }
 
 // character takes one of a script without blanks.
@@ -91,7 +91,7 @@ func (g *gramReader) character(r rune) {
 
 func (g *gramReader) letter(r rune) {
 	g.word[g.n] = r
-	if g.n++; g.n == longestWord {
+	if g.n++; g.n == maxWord {
 		g.endWord()
 	}
 }

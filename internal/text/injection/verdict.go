@@ -12,7 +12,7 @@ type Verdict struct {
 	// Score is the highest score of a window, in [0, 1]. From 0.5 on a text of its origin is
 	// flagged.
 	Score float64 `json:"score"`
-	// Findings are at most mostFindings windows, highest score first.
+	// Findings are at most maxFindings windows, highest score first.
 	Findings []Finding `json:"findings,omitempty"`
 	spans    []span    // all flagged parts, in order, without overlaps
 }

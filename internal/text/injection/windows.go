@@ -9,13 +9,13 @@ import (
 // Sizes of units (sentences and lines) and windows, in bytes.
 const (
 	// Longer units are cut.
-	longestUnit = 320
-	// shortestWindow has room for an order and its object.
-	shortestWindow = 160
+	maxUnit = 320
+	// minWindow has room for an order and its object.
+	minWindow = 160
 	// Shorter units are not judged alone.
-	shortestUnit = 12
-	// mostUnits in a window also bounds the windows around a byte.
-	mostUnits = 5
+	minUnit = 12
+	// maxUnits in a window also bounds the windows around a byte.
+	maxUnits = 5
 )
 
 // A Window is a part of a text that is judged alone.
@@ -45,10 +45,10 @@ func unitsOf(text string) []span {
 		c := text[i]
 		size := 1
 		switch {
-		case c == '\n' && (i-start >= shortestUnit || strings.TrimSpace(text[start:i]) == ""):
+		case c == '\n' && (i-start >= minUnit || strings.TrimSpace(text[start:i]) == ""):
 			add(i + 1)
 		case c == '.' || c == '!' || c == '?':
-			if (i+1 == len(text) || text[i+1] <= ' ') && i-start >= shortestUnit {
+			if (i+1 == len(text) || text[i+1] <= ' ') && i-start >= minUnit {
 				add(i + 1)
 			}
 		case c >= utf8.RuneSelf:
@@ -59,7 +59,7 @@ func unitsOf(text string) []span {
 			}
 		}
 		i += size
-		if i-start >= longestUnit {
+		if i-start >= maxUnit {
 			add(cutAt(text, start, i))
 		}
 	}
@@ -87,15 +87,15 @@ func windows(text string) []Window {
 	last := 0
 	for from := range units {
 		to, size := from, 0
-		for to < len(units) && to-from < mostUnits && size < shortestWindow {
+		for to < len(units) && to-from < maxUnits && size < minWindow {
 			size += units[to].end - units[to].start
 			to++
 		}
-		if from == 0 || to != last || size >= shortestWindow { // else the previous window ends with it
+		if from == 0 || to != last || size >= minWindow { // else the previous window ends with it
 			last = to
 			add(from, to)
 		}
-		if to-from > 1 && units[from].end-units[from].start >= shortestUnit {
+		if to-from > 1 && units[from].end-units[from].start >= minUnit {
 			add(from, from+1)
 		} else if to-from == 1 && all[len(all)-1].Start != units[from].start {
 			add(from, to)

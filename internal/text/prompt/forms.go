@@ -29,8 +29,8 @@ func (f form) FindStringIndex(line string) []int {
 	return f.expression.FindStringIndex(line)
 }
 
-// longestWordOfProse is in bytes. Longer words are code.
-const longestWordOfProse = 79
+// maxProseWord is in bytes. Longer words are code.
+const maxProseWord = 79
 
 // isProse reports whether a line is ASCII words with single spaces and common punctuation.
 func isProse(line string) bool {
@@ -42,7 +42,7 @@ func isProse(line string) bool {
 	for i := range len(line) {
 		switch c := line[i]; {
 		case c|0x20 >= 'a' && c|0x20 <= 'z', word > 0 && strings.IndexByte(",.;?!'-", c) >= 0:
-			if word++; word > longestWordOfProse {
+			if word++; word > maxProseWord {
 				return false
 			}
 		case c == ' ' && word > 0:

@@ -152,8 +152,8 @@ var everyday = lazySet(`a about above actually add again all also an and any app
 	through time to todo todos too try type types understand up update us use used using value variable very want was way we well were what when where which while who whom why will with work worked working works would
 	write wrong yeah yes yet you your`)
 
-// longestTitle is in bytes.
-const longestTitle = 1000
+// maxTitle is in bytes.
+const maxTitle = 1000
 
 // Title returns a heading: the own words on one line, or the first pasted error. An acknowledgement
 // or selection has none.
@@ -168,7 +168,7 @@ func (p Prompt) Title() string {
 	case p.Kind == Pasted && len(p.Errors) > 0:
 		title = p.Errors[0]
 	}
-	return excerpt.Head(spaces().ReplaceAllString(title, " "), longestTitle)
+	return excerpt.Head(spaces().ReplaceAllString(title, " "), maxTitle)
 }
 
 // separate returns typed lines as one text, and pasted ones.
@@ -309,8 +309,8 @@ var (
 )
 
 const (
-	mostErrors   = 3
-	longestError = 240
+	maxErrors = 3
+	maxError  = 240
 )
 
 // errorsIn returns those first that name a kind of error.
@@ -324,7 +324,7 @@ func errorsIn(lines []string) []string {
 		if utf8.RuneCountInString(text) < 8 {
 			continue
 		}
-		text = excerpt.Head(text, longestError)
+		text = excerpt.Head(text, maxError)
 		switch {
 		case slices.Contains(first, text) || slices.Contains(others, text):
 		case named.MatchString(line):
@@ -337,7 +337,7 @@ func errorsIn(lines []string) []string {
 		first = []string{first[0], first[len(first)-1]}
 	}
 	all := append(first, others...)
-	return all[:min(len(all), mostErrors)]
+	return all[:min(len(all), maxErrors)]
 }
 
 var (
@@ -429,7 +429,7 @@ func kindOf(own string, pasted bool) Kind {
 	if greets.MatchString(own) {
 		return Acknowledgement
 	}
-	if len(words) > mostAcknowledged || asks.MatchString(own) && len(words) > 1 {
+	if len(words) > maxAcknowledged || asks.MatchString(own) && len(words) > 1 {
 		return Request
 	}
 	numbers, others := 0, 0
@@ -454,8 +454,8 @@ func kindOf(own string, pasted bool) Kind {
 	return Request
 }
 
-// mostAcknowledged bounds the words of an acknowledgement or selection.
-const mostAcknowledged = 12
+// maxAcknowledged bounds the words of an acknowledgement or selection.
+const maxAcknowledged = 12
 
 // goesOn are words of acknowledgements, picks further words of selections.
 var (

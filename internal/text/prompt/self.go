@@ -18,14 +18,14 @@ const (
 	OfMe
 )
 
-// longestOfSelf bounds a question about oneself, in bytes.
-const longestOfSelf = 300
+// maxAboutSelf bounds a question about oneself, in bytes.
+const maxAboutSelf = 300
 
 // AsksOfSelf reports whether a prompt asks about its writer, in English, German, Spanish, French,
 // Chinese and Japanese; in some other languages the question for the name.
 func (p Prompt) AsksOfSelf() Self {
 	own := strings.ReplaceAll(p.Own, "’", "'")
-	if own == "" || len(own) > longestOfSelf || p.Pasted > 0 || p.Orders || p.Kind == Command {
+	if own == "" || len(own) > maxAboutSelf || p.Pasted > 0 || p.Orders || p.Kind == Command {
 		return OfOthers
 	}
 	asked := p.Asks || len(strings.Fields(own)) <= fewWords

@@ -16,5 +16,5 @@ var ofSolved = lazily(`(?i)^[^.?!\n]{0,40}?(` +
 // German or Chinese.
 func (p Prompt) AsksWhatWasSolved() bool {
 	own := strings.TrimSpace(strings.ReplaceAll(p.Own, "’", "'"))
-	return own != "" && len(own) <= longestOfSelf && p.Pasted == 0 && !p.Orders && p.Kind != Command && ofSolved.MatchString(own)
+	return own != "" && len(own) <= maxAboutSelf && p.Pasted == 0 && !p.Orders && p.Kind != Command && ofSolved.MatchString(own)
 }

@@ -72,8 +72,8 @@ var passwordPlaces = map[string]func() *regexp.Regexp{
 // word matches a word of a command line, also in quotes; an escaped line break separates.
 var word = lazy.Regexp(`\\\n|"[^"\n]*"|'[^'\n]*'|[^\s"'|;&\x60]+|[|;&\n\x60]`)
 
-// mostOfCommand is the most bytes of a command that are read.
-const mostOfCommand = 400
+// maxCommand is the most bytes of a command that are read.
+const maxCommand = 400
 
 // findFlags returns the passwords among the flags of a command, which a hit begins, and its end.
 func findFlags(text string, h hit, flags []flag) ([]span, int) {
@@ -81,7 +81,7 @@ func findFlags(text string, h hit, flags []flag) ([]span, int) {
 		return nil, h.start
 	}
 	at := h.start + len(h.word)
-	line := text[at:min(len(text), at+mostOfCommand)]
+	line := text[at:min(len(text), at+maxCommand)]
 	var all [][]int // words
 	for _, w := range word().FindAllStringIndex(line, -1) {
 		if line[w[0]:w[1]] == "\\\n" {

@@ -66,8 +66,8 @@ func namedKeywords() []string {
 	return words
 }
 
-// mostOfName is the most bytes of a name on each side of its word.
-const mostOfName = 64
+// maxName is the most bytes of a name on each side of its word.
+const maxName = 64
 
 // findNamed returns the secrets after names and in flags of commands. The hits are in order.
 func findNamed(text, lower string, hits []hit) []span {
@@ -112,14 +112,14 @@ func nameAround(text string, h hit) (start, end int) {
 	if slices.Contains(passwordPhrases, h.word) {
 		return start, end
 	}
-	for start > 0 && h.start-start < mostOfName {
+	for start > 0 && h.start-start < maxName {
 		r, size := utf8.DecodeLastRuneInString(text[:start])
 		if !isNameRune(r) {
 			break
 		}
 		start -= size
 	}
-	for end < len(text) && end-h.start < mostOfName {
+	for end < len(text) && end-h.start < maxName {
 		r, size := utf8.DecodeRuneInString(text[end:])
 		if !isNameRune(r) {
 			break
@@ -254,7 +254,7 @@ var (
 	user   = lazy.Regexp(`\b(?:login|user|username)[ \t]+[\w.@-]{2,}[ \t]+$`)
 )
 
-const mostOfValue = 128
+const maxValue = 128
 
 // Indexes in separators.
 const (
@@ -263,13 +263,13 @@ const (
 )
 
 const (
-	mostBefore = 200 // bytes that are looked at before a name
-	mostAfter  = 400 // and after it
+	maxBefore = 200 // bytes that are looked at before a name
+	maxAfter  = 400 // and after it
 )
 
 // valueAfter returns the secret that follows a name, if one does.
 func valueAfter(text string, start, end int, m meaning) []span {
-	before, after := text[max(0, start-mostBefore):start], text[end:min(len(text), end+mostAfter)]
+	before, after := text[max(0, start-maxBefore):start], text[end:min(len(text), end+maxAfter)]
 	if strings.HasSuffix(before, "/etc/") || strings.HasSuffix(before, Mark) {
 		return nil
 	}
@@ -339,8 +339,8 @@ func valueAround(text string, start, end int, before, after string) []span {
 	return nil
 }
 
-// mostOfTable is the most bytes of a table that are read.
-const mostOfTable = 4 << 10
+// maxTable is the most bytes of a table that are read.
+const maxTable = 4 << 10
 
 // A grid is a way to write a table: a sign parts the cells of a row.
 type grid struct {
@@ -359,9 +359,9 @@ var grids = []grid{
 
 // columnUnder returns the secrets of a table's column that a name heads.
 func columnUnder(text string, start, end int, m meaning) []span {
-	head := text[max(0, start-mostBefore):start]
+	head := text[max(0, start-maxBefore):start]
 	head = head[strings.LastIndexByte(head, '\n')+1:]
-	rest := text[end:min(len(text), end+mostOfTable)]
+	rest := text[end:min(len(text), end+maxTable)]
 	line, _, more := strings.Cut(rest, "\n")
 	for _, g := range grids {
 		before := strings.Count(head, g.sign)
@@ -398,7 +398,7 @@ func userNames(text string) bool {
 
 // takeValue returns the value at an offset if it is a secret.
 func takeValue(text string, at int, m meaning, enough func(string) bool) []span {
-	rest := text[at:min(len(text), at+mostAfter)]
+	rest := text[at:min(len(text), at+maxAfter)]
 	open := opening().FindStringSubmatchIndex(rest)
 	at, rest = at+open[1], rest[open[1]:]
 	value, all := bare().FindString(rest), ""
@@ -421,7 +421,7 @@ func takeValue(text string, at int, m meaning, enough func(string) bool) []span 
 	if strings.Contains(rest[:min(len(rest), len(value)+len(Mark))], Mark[:len(Mark)-2]) || !enough(value) || isStandIn(value) {
 		return nil
 	}
-	if all == "" && isCode(wholeWord().FindString(rest[:min(len(rest), mostOfValue)])) {
+	if all == "" && isCode(wholeWord().FindString(rest[:min(len(rest), maxValue)])) {
 		return nil
 	}
 	return []span{{at, at + max(len(value), len(all)), nameOf(m)}}
@@ -445,7 +445,7 @@ var (
 
 // findCookies returns the values in a Cookie header, and where it ends.
 func findCookies(text string, end int) (spans []span, stop int) {
-	line := cookies().FindStringSubmatchIndex(text[end:min(len(text), end+4*mostAfter)])
+	line := cookies().FindStringSubmatchIndex(text[end:min(len(text), end+4*maxAfter)])
 	if line == nil {
 		return nil, end
 	}

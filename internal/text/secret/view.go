@@ -63,11 +63,11 @@ func wraps(text string) (ranges [][2]int) {
 		if text[i] != '\n' {
 			continue
 		}
-		start := len(strings.TrimRight(text[max(0, i-mostOfName):i], " \t\r\\")) + max(0, i-mostOfName)
-		after := text[i+1 : min(len(text), i+1+2*mostOfName)]
+		start := len(strings.TrimRight(text[max(0, i-maxName):i], " \t\r\\")) + max(0, i-maxName)
+		after := text[i+1 : min(len(text), i+1+2*maxName)]
 		after = strings.TrimLeft(after, " \t>|*#/")
-		end := min(len(text), i+1+2*mostOfName) - len(after)
-		before := text[max(0, start-mostOfName):start]
+		end := min(len(text), i+1+2*maxName) - len(after)
+		before := text[max(0, start-maxName):start]
 		before = before[strings.LastIndexFunc(before, isNoKey)+1:]
 		if stop := strings.IndexFunc(after, isNoKey); stop >= 0 {
 			after = after[:stop]

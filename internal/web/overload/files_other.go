@@ -2,4 +2,4 @@
 
 package overload
 
-func mostFiles() (n uint64, known bool) { return 0, false }
+func maxFiles() (n uint64, known bool) { return 0, false }

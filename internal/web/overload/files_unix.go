@@ -4,8 +4,8 @@ package overload
 
 import "syscall"
 
-// mostFiles returns how many files the process may open.
-func mostFiles() (n uint64, known bool) {
+// maxFiles returns how many files the process may open.
+func maxFiles() (n uint64, known bool) {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 		return 0, false

@@ -74,7 +74,7 @@ func Protect(server *http.Server, listener net.Listener, o Options) net.Listener
 
 // connectionsFor leaves files for the memories that are served.
 func connectionsFor() int {
-	files, known := mostFiles()
+	files, known := maxFiles()
 	if !known {
 		return MaxConnections
 	}

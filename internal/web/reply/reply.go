@@ -39,8 +39,8 @@ func New(err error, keys ...string) error {
 	return &Error{err, partsOf(keys)}
 }
 
-// shortestPart is the least length of a line that may be a part of a key, in bytes.
-const shortestPart = 8
+// minPart is the least length of a line that may be a part of a key, in bytes.
+const minPart = 8
 
 // partsOf returns keys, also on one line and line by line, the longest first: a key may begin
 // another.
@@ -49,7 +49,7 @@ func partsOf(keys []string) []string {
 	for _, key := range keys {
 		parts = append(parts, key, strings.Join(strings.Fields(key), " "))
 		for line := range strings.Lines(key) {
-			if line = strings.TrimSpace(line); len(line) >= shortestPart {
+			if line = strings.TrimSpace(line); len(line) >= minPart {
 				parts = append(parts, line)
 			}
 		}

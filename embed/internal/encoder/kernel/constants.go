@@ -23,12 +23,12 @@ var expTable = [11]float32{
 }
 
 // Activations' codes are in [-codeTop, codeTop]; weights' are stored plus codeZero. A group below
-// leastTop counts as zeros.
+// minTop counts as zeros.
 const (
 	codeTop  = 127
 	codeZero = 128
-	leastTop = 1e-20
+	minTop   = 1e-20
 )
 
 // roundTable is their form for the assembly.
-var roundTable = [3]float32{leastTop, codeTop, math.Float32frombits(1<<31 - 1)} // the last masks the sign
+var roundTable = [3]float32{minTop, codeTop, math.Float32frombits(1<<31 - 1)} // the last masks the sign

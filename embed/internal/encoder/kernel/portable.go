@@ -99,7 +99,7 @@ func roundPortable(dst, x []float32) {
 
 // groupScale returns a group's code step, and its inverse.
 func groupScale(group *[Group]float32) (scale, inverse float32) {
-	top := float32(leastTop)
+	top := float32(minTop)
 	for _, v := range group {
 		top = max(top, v, -v)
 	}
