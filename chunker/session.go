@@ -296,8 +296,8 @@ func statement(p prompt.Prompt) (stated, leftOut string) {
 const minTold = 20
 
 // tellings match how a sentence begins that says how something is, and does not order it.
-var tellings = lazy.Regexp(`(?i)^\W*(?:(?:and|but|so|also|btw|fyi|by the way|note),?\s+)?(?:(?:the|our|my|its|their|every|each|all|both|there|they|we|he|she|it (?:was|is|turned))\b.*\b(?:is|are|was|were|has|have|had|will|can|cannot|[a-z]{2,}[^s\W]s|[a-z]{2,}ed)\b` +
-	`|(?-i:\p{Lu})[\p{L}-]* (?:is|was|has|had|owns|uses|runs|handles|manages|leads|maintains|decides|approves|reviews|wants|needs|likes|prefers|knows|lives|works|means|takes|requires|expects|supports|contains|returns|belongs|depends|happens?|starts?|ends?|comes?|goes?|gets?) ` +
+var tellings = lazy.Regexp(`(?i)^\W*(?:(?:and|but|so|also|btw|fyi|by the way|note),?\s+|\p{L}+:\s+)?(?:(?:the|our|my|its|their|every|each|all|both|there|they|we|he|she|it (?:was|is|turned))\b.*\b(?:is|are|was|were|has|have|had|will|can|cannot|[a-z]{2,}[^s\W]s|[a-z]{2,}ed)\b` +
+	`|(?-i:\p{Lu})[\p{L}-]*(?:(?: [\p{L}-]+)? (?:of|for|in) (?:(?:the|our|my) )?[\p{L}-]+)? (?:is|was|has|had|owns|uses|runs|handles|manages|leads|maintains|decides|approves|reviews|wants|needs|likes|prefers|knows|lives|works|means|takes|requires|expects|supports|contains|returns|belongs|depends|happens?|starts?|ends?|comes?|goes?|gets?) ` +
 	`|(?:der|die|das|unsere?|meine?|es|wir|ich|alle|jede[rs]?)\b.*\b(?:ist|sind|war|waren|hat|haben|wird|werden|[a-zäöüß]{2,}(?:t|en))\b` +
 	`|(?:el|la|los|las|nuestr[oa]s?|mis?|hay|le|les|notre|nos|mon|ma|mes|nous|on (?:a|est|doit|utilise)|il y a|c'est)\b.*\b(?:es|son|está|están|fue|tiene|usa|va|est|sont|a|ont|utilise|sera|\p{L}{2,}(?:e|a|an|en|ent|ons))\b` +
 	`|[^,，。]{0,24}(?:是|叫|位于|改为|决定|約定|约定|保留|负责)|.*(?:です|ます|でした|ました|である|にした|になった)[。.!！]?$)`)
