@@ -186,7 +186,7 @@ func (d *jsonLog) array(c *conversation, f format) {
 			return
 		case 0:
 			c.skip(d.lineAt(d.at), cutOff)
-			if last.text == nil || !last.findMessage(f, &c.tries) {
+			if last.text == nil || !last.findTakenIn(f, d.at) {
 				return
 			}
 			*d, last = last, jsonLog{} // it was cut off, and took in those that follow
@@ -232,6 +232,37 @@ func (d *jsonLog) findMessage(f format, tries *tries) bool {
 		after := d.next(" \t\r\n")
 		if d.at = begin; (after == ',' || after == ']' || after == 0) && makesTurn(f, value) {
 			return true
+		}
+	}
+	return false
+}
+
+// findTakenIn goes to the first message within a whole one that ends at end: a message that was cut
+// off takes those that follow into a list of its own. What lies deeper is what a tool was called
+// with, or has answered, and may look like a message of the user.
+func (d *jsonLog) findTakenIn(f format, end int) bool {
+	depth, inList, quoted := 0, false, false
+	for at := d.at; at < end; at++ {
+		switch c := d.text[at]; {
+		case quoted && c == '\\':
+			at++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if c == '{' && depth == 2 && inList {
+				found := *d
+				found.at = at
+				if value, ok := found.value(); ok && makesTurn(f, value) {
+					d.at = at
+					return true
+				}
+			}
+			if depth++; depth == 2 {
+				inList = c == '['
+			}
+		case c == '}' || c == ']':
+			depth--
 		}
 	}
 	return false

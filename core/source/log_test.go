@@ -311,6 +311,8 @@ func TestJSONDocuments(t *testing.T) {
 			[]string{"1-1: a", "3-3: b"}, map[string]int{brokenPart: 2, "no role": 1}},
 		{"one that takes in the others", `[{"role":"user","content":[{"type":"text","text":"a"},` + "\n" + `{"role":"user","content":"b"},` + "\n" + `{"role":"user","content":"c"}]},` + "\n",
 			[]string{"1-3: a", "2-2: b", "3-3: c"}, map[string]int{cutOff: 1, brokenPart: 1}},
+		{"cut off behind a call with messages", `[{"role":"user","content":"a"},` + "\n" + `{"role":"assistant","content":"b","tool_calls":[{"function":{"arguments":{"messages":[{"role":"user","content":"c"},{"role":"user","content":"d"}]}}}]}`,
+			[]string{"1-1: a", "2-2: b"}, map[string]int{cutOff: 1}},
 		{"broken before the messages", `{"id": x, "messages": [{"role":"user","content":"a"}]}`, []string{"1-1: a"}, map[string]int{brokenPart: 1}},
 		{"NUL bytes", "[\x00\x00{\"role\":\"user\",\"content\":\"a\"}]", []string{"1-1: a"}, map[string]int{hasNUL: 1}},
 		{"messages that are none", "{\"messages\":{\"role\":\"user\"},\"messages\":[7,null,{\"role\":\"user\",\"content\":\"a\"},[]]}", []string{"3-3: a"},
