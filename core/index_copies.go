@@ -8,8 +8,10 @@ import (
 )
 
 // Programs such as SpecStory copy what agents log into the project. What both say would be found
-// twice, so that a copy is a document only while the agent's own log is not one. It is known by
-// its name, which ends with the ID of its session: logs of subagents also name the session, inside.
+// twice, so that a copy is a document only while the agent's own log is not one. It is known by its
+// name, which ends with the ID of its session: logs of subagents also name the session, inside. A
+// copy that is indexed stays until something of the log is, since a query may not have the time to
+// read that.
 
 // A listedSource has these documents now.
 type listedSource struct {
@@ -31,15 +33,20 @@ func needless(all []listedSource, indexed *manifest, unlisted map[string]bool) m
 	if len(copies) == 0 {
 		return nil
 	}
-	logs := map[string]bool{} // by session
+	read, listed := map[string]bool{}, map[string]bool{} // logs by session
 	add := func(path string) {
 		if copies[path] != "" {
 			return
 		}
-		if known := indexed.Documents[path]; namesSession(path, known.Session) {
-			logs[known.Session] = true
-		} else if id := sessionAtEnd(path); id != "" {
-			logs[id] = true
+		known, isKnown := indexed.Documents[path]
+		session := known.Session
+		if !namesSession(path, session) {
+			session = sessionAtEnd(path)
+		}
+		if listed[session] = true; isKnown && known.Chunks+len(known.Turns) > 0 {
+			read[session] = true
+		} else if isKnown {
+			delete(listed, session) // nothing of it could be read
 		}
 	}
 	for _, l := range all {
@@ -56,7 +63,8 @@ func needless(all []listedSource, indexed *manifest, unlisted map[string]bool) m
 	}
 	found := map[string]bool{}
 	for path, session := range copies {
-		found[path] = logs[session]
+		_, isIndexed := indexed.Documents[path]
+		found[path] = session != "" && (read[session] || listed[session] && !isIndexed)
 	}
 	return found
 }
