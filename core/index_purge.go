@@ -42,13 +42,13 @@ func (m *indexer) purgeIndexes(ctx context.Context, options IndexOptions, forgot
 	if current.manifest.Purged == list && !options.Purge {
 		return nil
 	}
+	if err := current.keywords.Purge(ctx); err != nil {
+		return err
+	}
 	if current.noVectors != nil {
 		return current.noVectors
 	}
 	if err := m.deleteOutdated(ctx, current, forgotten); err != nil {
-		return err
-	}
-	if err := current.keywords.Purge(ctx); err != nil {
 		return err
 	}
 	if current.vectors != nil {
