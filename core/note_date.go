@@ -52,12 +52,19 @@ func saidDate(doc source.Document, meta map[string]any) noteDate {
 		values[key] = value
 	}
 	for _, key := range slices.Concat(dayKeys, madeKeys) {
-		if d := dateOfValue(values[key], doc.ModTime); d.isKnown() {
+		if d := dateOfValue(values[key], doc.ModTime); d.isKnown() && canBeSaved(d.At) {
 			d.Day = d.Day && slices.Contains(dayKeys, key)
 			return d
 		}
 	}
 	return noteDate{}
+}
+
+// canBeSaved reports whether a manifest can have a time: it knows years of four digits, and zones
+// of less than a day.
+func canBeSaved(at time.Time) bool {
+	_, err := at.MarshalJSON()
+	return err == nil
 }
 
 // dateOfPath reads the name of a file, or the folders of years and months that it is in.
