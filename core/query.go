@@ -297,8 +297,8 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 		if len(result.Hits)+len(result.Withheld) == 0 {
 			result.Silence = t.whySilent(ranked, chosen.had)
 		}
-		var degraded []string
-		result.Said, degraded = q.said(ctx, t)
+		said, near, degraded := q.said(ctx, t)
+		result.Said = said
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -308,7 +308,7 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 			}
 		}
 		result.sayOnce(found.question, ranked)
-		result.Lines = q.listLines(t, found.question, ranked, *result)
+		result.Lines = q.listLines(t, found.question, ranked, near, *result)
 	}
 	return nil
 }

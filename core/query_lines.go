@@ -34,19 +34,22 @@ const (
 
 // listLines returns lines of what is near the prompt, best first, without what a result has. Lines
 // are ranked by exchanges and sections: a request that is answered in four pieces is one line, and
-// holds the words of all four.
-func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate, has Result) []Line {
+// holds the words of all four. Where there are any, near statements precede them; these alone are
+// listed for a question about the user or the people they work with.
+func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate, near []Statement, has Result) []Line {
 	telling := relevance.TellingWords(t.Prompt, question)
 	if q.lines <= 0 || t.silence != "" || t.refersBack(relevance.MassOf(telling, ^uint64(0))) {
 		return nil
 	}
+	near = slices.DeleteFunc(near, func(s Statement) bool { return q.given[s.Name] || slices.ContainsFunc(has.Hits, s.comesFrom) })
+	near = near[:min(len(near), q.lines/2)]
 	units := q.rankedUnits(t, question, ranked, telling)
 	holds := func(sentence string) int { return bits.OnesCount64(holding(question, sentence)) }
 	var lines []Line
 	var kept []rankedUnit
 	had := 0 // of the best, what the conversation has already: nothing weaker takes its place
 	for _, u := range units[:min(len(units), maxUnits)] {
-		if len(lines)+had == q.lines {
+		if len(lines)+had == q.lines-len(near) {
 			break
 		}
 		line := lineOf(u.unit, holds)
@@ -54,6 +57,7 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 		u.said = wordsOf(line.Request + " " + line.Outcome)
 		switch {
 		case line.Outcome == "" && line.Request == "", q.suspects(line, u):
+		case slices.ContainsFunc(near, func(s Statement) bool { return s.Name == line.Name }):
 		case q.given[line.Name], q.isSaid(u, has.Said):
 			had++
 		case slices.ContainsFunc(has.Hits, func(h MemoryHit) bool { return h.Path == u.path && u.start <= h.StartLine && h.StartLine <= u.end }):
@@ -63,7 +67,14 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 		}
 	}
 	markLater(lines, kept, telling)
-	return lines
+	if len(lines) == 0 && !t.AsksOfOurs() {
+		return nil
+	}
+	said := make([]Line, len(near))
+	for i, s := range near {
+		said[i] = s.line()
+	}
+	return append(said, lines...)
 }
 
 // isSaid reports whether the conversation gets, or was given, what the user stated where an

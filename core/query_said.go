@@ -53,9 +53,13 @@ const (
 	//
 	// What was said of one thing has to be nearer, minOnce, and what corrects one answer only is
 	// given with that answer (Line.Reply).
-	minSaid    = 0.4
-	minAsked   = 0.33 // for a question, which names what it asks for
-	minOnce    = 0.6
+	minSaid  = 0.4
+	minAsked = 0.33 // for a question, which names what it asks for
+	minOnce  = 0.6
+	// What is less near, but at least minListed, has a place in a list, beside exchanges and
+	// sections that would crowd it out: at most maxListed statements, where there is a list.
+	minListed  = 0.15
+	maxListed  = 2
 	sharedWord = 0.1
 	wordAlone  = 0.2
 )
@@ -69,13 +73,14 @@ func statementOf(document string, s digest.Statement) Statement {
 		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time}
 }
 
-// said returns what the user once stated and what governs the prompt, and what failed meanwhile:
-// that costs the statements, not the turn. Statements are ranked among themselves: among thousands
-// of chunks they would drown.
-func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []string) {
-	add := func(s Statement) {
-		if len(all) < maxSaid && !q.given[s.Key] && !t.repeats(s) && !q.filtered(s) && !slices.ContainsFunc(all, func(a Statement) bool { return a.Key == s.Key }) {
-			all = append(all, s)
+// said returns what the user once stated and what governs the prompt, what else may (near), and
+// what failed meanwhile: that costs the statements, not the turn. Statements are ranked among
+// themselves: among thousands of chunks they would drown.
+func (q *query) said(ctx context.Context, t *turn) (all, near []Statement, degraded []string) {
+	add := func(s Statement, to *[]Statement, max int) {
+		is := func(a Statement) bool { return a.Key == s.Key }
+		if len(*to) < max && !q.given[s.Key] && !t.repeats(s) && !q.filtered(s) && !slices.ContainsFunc(all, is) && !slices.ContainsFunc(near, is) {
+			*to = append(*to, s)
 		}
 	}
 	standing, err := q.standingAt(t.moments)
@@ -84,17 +89,17 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 	}
 	for _, s := range standing {
 		s.Score = 1
-		add(s)
+		add(s, &all, maxSaid)
 	}
 	if strings.TrimSpace(t.text) == "" || t.silence != "" || t.Kind == prompt.Pasted {
-		return all, degraded
+		return all, nil, degraded
 	}
 	inside := *q
 	inside.took = map[string]time.Duration{}
 	inside.filter.Kind, inside.filter.NotKind = KindStatement, ""
 	g, err := inside.gather(ctx, t.text)
 	if degraded = append(degraded, g.degraded...); err != nil {
-		return all, append(degraded, err.Error())
+		return all, nil, append(degraded, err.Error())
 	}
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	model := q.index.relevance
@@ -115,30 +120,44 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 	if t.question {
 		least = minAsked
 	}
-	var found []Statement
+	var found, others []Statement
 	for _, c := range g.candidates {
-		if c.value < least {
+		if c.value < minListed || c.value < least && len(others) >= 2*maxListed {
 			break
 		}
 		s := q.statementAt(c)
-		if !s.Standing && (s.Kind == digest.Correction || c.value < minOnce) {
+		if !s.Standing && s.Kind == digest.Correction {
 			continue
 		}
+		isNear := c.value >= least && (s.Standing || c.value >= minOnce)
 		if newer := q.laterWord(s, g.candidates); newer != nil {
 			s = q.statementAt(newer)
 		}
-		s.Score = min(c.value, 1)
-		found = append(found, s)
-	}
-	// Of two on one subject the newer holds, whichever is nearer to the prompt.
-	found, _ = withoutReplaced(found)
-	slices.SortStableFunc(found, func(a, b Statement) int { return cmp.Compare(b.Score, a.Score) })
-	for _, s := range found {
-		if !q.given[s.AtStart()] {
-			add(s)
+		if s.Score = min(c.value, 1); isNear {
+			found = append(found, s)
+		} else {
+			others = append(others, s)
 		}
 	}
-	return all, degraded
+	addAll := func(some []Statement, to *[]Statement, max int) {
+		// Of two on one subject the newer holds, whichever is nearer to the prompt.
+		some, _ = withoutReplaced(some)
+		slices.SortStableFunc(some, func(a, b Statement) int { return cmp.Compare(b.Score, a.Score) })
+		for _, s := range some {
+			if !q.given[s.AtStart()] {
+				add(s, to, max)
+			}
+		}
+	}
+	addAll(found, &all, maxSaid)
+	addAll(others, &near, maxListed)
+	return all, near, degraded
+}
+
+// line returns the entry of a list for a statement, which says all of it.
+func (s Statement) line() Line {
+	return Line{Name: s.Name, Request: shortened(s.Text, maxRequest+maxOutcome), Source: s.Source, Kind: KindStatement, Path: s.Path,
+		StartLine: s.Line, EndLine: s.Line, Session: s.Session, Time: s.Time, Gone: s.Gone}
 }
 
 // laterWord returns the newest of the candidates that the user said on the subject of a statement
@@ -278,6 +297,9 @@ func (q *query) statedIn(c *candidate) (all []Statement) {
 		}
 		at := hitOf(candidateOf(r), 0, false)
 		for _, one := range log.Statements {
+			if one.Line < r.StartLine || one.Line > r.EndLine {
+				continue
+			}
 			if s := statementOf(r.Path, one); s.comesFrom(at) {
 				all = append(all, s)
 			}

@@ -75,6 +75,35 @@ func TestLaterWord(t *testing.T) {
 	}
 }
 
+// What the user said that is less near has a place in a list, and alone if the question is about
+// them; what a session has is not listed again.
+func TestListedStatements(t *testing.T) {
+	m, _ := openLogs(t, map[string]string{
+		"sessions/s1.jsonl": claudeLog("s1", "user: We decided to keep the tide tables of the harbour in Valkey, not in Redis.", "assistant: OK."),
+		"sessions/s2.jsonl": claudeLog("s2", "user: why is the harbour page slow?", "assistant: The harbour page is slow because each request reads the whole gauge history; the query now takes the last day only."),
+		"sessions/s3.jsonl": claudeLog("s3", "user: which browser has the tablet?", "assistant: The tablet has a browser of 2017, so the harbour page draws its gauge by hand on a canvas, without a chart library."),
+		"sessions/s4.jsonl": claudeLog("s4", "user: add a legend", "assistant: The legend of the gauge stands below the canvas of the harbour page, and lists the siren, the tide and the wind."),
+	}, nil)
+	statements := func(prompt string, o core.RetrieveOptions) (all []string) {
+		o.Lines = core.MaxLines
+		result, err := m.RetrieveRelevant(t.Context(), prompt, o)
+		require.NoError(t, err)
+		require.Empty(t, result.Said, prompt)
+		for _, l := range result.Lines {
+			if l.Kind == core.KindStatement {
+				all = append(all, l.Source+" "+l.Request)
+			}
+		}
+		return all
+	}
+	want := []string{"sessions/s1.jsonl#L1 We decided to keep the tide tables of the harbour in Valkey, not in Redis."}
+	order := "list the tide of the harbour below the gauge"
+	require.Equal(t, want, statements(order, core.RetrieveOptions{}))
+	require.Empty(t, statements(order, core.RetrieveOptions{Session: "s1"}), "its own session has it")
+	require.Empty(t, statements("where do we keep our tide charts?", core.RetrieveOptions{}), "its passage is given")
+	require.Empty(t, statements("what is a monad?", core.RetrieveOptions{}))
+}
+
 func TestStanding(t *testing.T) {
 	files := statedLogs()
 	files["sessions/s3.jsonl"] = claudeLog("s3", "user: From now on the preview server always runs on port 3055.", "assistant: Done: the preview server now listens on port 3055, and its script and its documentation say so.")

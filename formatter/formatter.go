@@ -96,8 +96,12 @@ func list(lines []core.Line, open string) string {
 // lineText is a line in half a sentence.
 func lineText(l core.Line) string {
 	text := l.Name
-	if l.Kind == "conversation" && !l.Time.IsZero() {
+	isStatement := l.Kind == core.KindStatement
+	if (isStatement || l.Kind == "conversation") && !l.Time.IsZero() {
 		text += " " + l.Time.Format("2 Jan 2006")
+	}
+	if isStatement {
+		text += ", the user said"
 	}
 	text += ": " + l.Request
 	if l.Outcome != "" {

@@ -38,11 +38,18 @@ func (p Prompt) AsksOfSelf() Self {
 	return OfOthers
 }
 
+// AsksOfOurs reports whether a prompt asks about its writer or the people that they work with: "how
+// do we write postmortems?".
+func (p Prompt) AsksOfOurs() bool {
+	return p.Asks && len(p.Own) <= maxAboutSelf && p.Pasted == 0 && (ofMine.MatchString(p.Own) || ofOurs.MatchString(p.Own))
+}
+
 // fewWords bounds questions without a mark: "who am i again".
 const fewWords = 5
 
 var (
 	ofMine      = lazily(`(?i)\b(i|my|me|mine|ich|mein\w*|mir|mich|yo|mis?|je|j'|mon|ma|mes|moi)\b|我|私|僕|俺`)
+	ofOurs      = lazily(`(?i)\b(we|our|ours|us|wir|uns|unser\w*|nosotros|nuestr\w+|\w+(amos|emos|imos)|nous|notre|nos)\b|我们|我們|私たち`)
 	wantsToHear = lazily(`(?i)\b(tell|remind) me\b|\bdo you (still )?(know|remember)\b|\bsag mir\b|\bwei(ß|ss)t du\b|\bdime\b|\bsabes\b|\bdis-moi\b|\bsais-tu\b|告诉我|知道|记得|教えて|覚えて`)
 )
 

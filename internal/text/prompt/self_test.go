@@ -48,3 +48,18 @@ func FuzzAsksOfSelf(f *testing.F) {
 		require.LessOrEqual(t, got, prompt.OfMe)
 	})
 }
+
+func TestAsksOfOurs(t *testing.T) {
+	for text, want := range map[string]bool{
+		"how do we write postmortems?":          true,
+		"Do I want to be asked before changes?": true,
+		"Wie heißen unsere Cluster?":            true,
+		"¿Qué gestor de paquetes usamos?":       true,
+		"我们用什么数据库？":                             true,
+		"what is a monad?":                      false,
+		"rename our scanner":                    false,
+		"why is the build red?":                 false,
+	} {
+		require.Equal(t, want, prompt.Parse(text).AsksOfOurs(), text)
+	}
+}
