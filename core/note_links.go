@@ -18,7 +18,7 @@ import (
 // A noteLink is what a note calls another one: a person's own name for it, which that note may not
 // have.
 type noteLink struct {
-	To   string `json:"to"` // as the note has it, without the extension of Markdown
+	To   string `json:"to"` // as the note has it
 	Text string `json:"text"`
 }
 
@@ -40,8 +40,8 @@ func (w *writer) linksOf(doc located, text []byte) (links []noteLink) {
 		if to, err := url.PathUnescape(l.Target); err == nil {
 			l.Target = to
 		}
-		link := noteLink{To: withoutExtension(l.Target), Text: l.Text}
-		if saysMore(link.Text, link.To) && !slices.Contains(links, link) {
+		link := noteLink{To: l.Target, Text: l.Text}
+		if saysMore(link.Text, withoutExtension(link.To)) && !slices.Contains(links, link) {
 			links = append(links, link)
 		}
 		if len(links) == maxLinks {
@@ -105,41 +105,68 @@ var pointing = func() map[string]bool {
 // A noteNames finds the notes that links name.
 type noteNames struct {
 	documents map[string]entry
-	named     map[string][]string // paths by their bare last element
+	paths     map[noteName]string // by the whole path
+	endings   map[noteName]string // by each end of the path, from a slash on, in lower case
 }
 
+// A noteName is a path or its end, with or without the extension. What two notes have is of "".
+type noteName struct{ source, name string }
+
 func (m *manifest) noteNames() noteNames {
-	n := noteNames{documents: m.Documents, named: map[string][]string{}}
+	n := noteNames{m.Documents, map[noteName]string{}, map[noteName]string{}}
+	add := func(names map[noteName]string, name noteName, document string) {
+		if _, taken := names[name]; taken {
+			document = ""
+		}
+		names[name] = document
+	}
 	for document, e := range m.Documents {
-		if e.Kind == source.KindMarkdown {
-			name := strings.ToLower(withoutExtension(path.Base(document)))
-			n.named[name] = append(n.named[name], document)
+		if e.Kind != source.KindMarkdown {
+			continue
+		}
+		for _, name := range written(document) {
+			add(n.paths, noteName{e.Source, name}, document)
+			name = strings.ToLower("/" + name)
+			for i := range len(name) {
+				if name[i] == '/' {
+					add(n.endings, noteName{e.Source, name[i:]}, document)
+				}
+			}
 		}
 	}
 	return n
 }
 
+// written returns the ways to write the name of a note, the exact one first.
+func written(name string) []string {
+	if without := withoutExtension(name); without != name {
+		return []string{name, without}
+	}
+	return []string{name}
+}
+
 // target returns the note of the same source that a link in a note names, or "": by its path from
 // the folder of the note, as in Markdown, else by the end of its path if only one has that, as in
-// Obsidian.
+// Obsidian. Notes that differ in the extension are told apart only by a link that has it.
 func (n noteNames) target(from, to string) string {
-	suffix := strings.ToLower(path.Join("/", to))
-	at := path.Join(path.Dir(from), to)
-	var ending []string
-	for _, document := range n.named[path.Base(suffix)] {
-		without := withoutExtension(document)
-		switch {
-		case n.documents[document].Source != n.documents[from].Source:
-		case without == at:
-			return document
-		case strings.HasSuffix("/"+strings.ToLower(without), suffix):
-			ending = append(ending, document)
-		}
-	}
-	if len(ending) != 1 || strings.HasPrefix(to, "../") {
+	if path.Join("/", to) == "/" {
 		return ""
 	}
-	return ending[0]
+	in := n.documents[from].Source
+	for _, name := range written(to) {
+		if document, ok := n.paths[noteName{in, path.Join(path.Dir(from), name)}]; ok {
+			return document
+		}
+	}
+	if strings.HasPrefix(to, "../") {
+		return ""
+	}
+	for _, name := range written(to) {
+		if document, ok := n.endings[noteName{in, strings.ToLower(path.Join("/", name))}]; ok {
+			return document
+		}
+	}
+	return ""
 }
 
 // aliases returns what the links of all notes call each note, what most of them say first.
@@ -154,7 +181,7 @@ func (m *manifest) aliases() map[string][]string {
 		if len(e.Links) == 0 {
 			continue
 		}
-		if names.named == nil {
+		if names.paths == nil {
 			names = m.noteNames()
 		}
 		seen := map[[2]string]bool{}

@@ -65,6 +65,32 @@ func TestLinksOfOneNameAmongMany(t *testing.T) {
 	}
 }
 
+// Of two notes that differ only in the extension, a link names the one whose extension it has.
+func TestLinksOfOneNameWithTwoExtensions(t *testing.T) {
+	for _, tt := range []struct{ link, want string }{
+		{"(intro)", ""},
+		{"(intro.md)", "doc/intro.md"},
+		{"(intro.mdx)", "doc/intro.mdx"},
+	} {
+		t.Run(tt.link, func(t *testing.T) {
+			for range 5 { // a map has another order each time
+				mem := newMemory(t)
+				mem.options.Embedder = nil
+				mem.write("doc/plan.md", "# Plan\n\nSee [the quota of zebras]"+tt.link+".\n")
+				mem.write("doc/intro.md", retries)
+				mem.write("doc/intro.mdx", retries+"\nOr four times.\n")
+				m := mem.open()
+				index(t, m)
+				for _, note := range []string{"doc/intro.md", "doc/intro.mdx"} {
+					if got := finds(t, m, "zebras", note); got != (note == tt.want) {
+						t.Errorf("%s found: %v", note, got)
+					}
+				}
+			}
+		})
+	}
+}
+
 // What is indexed change by change answers as what is indexed at once, and no note is read, nor
 // embedded, because another one has changed.
 func TestLinksKeptUp(t *testing.T) {
