@@ -42,8 +42,8 @@ const fewPending = 32
 
 // indexChanges leaves a rebuild to Index.
 func (m *indexer) indexChanges(ctx context.Context, deadline time.Time) (stale *Staleness, unlisted []string, err error) {
-	found, unembedded, err := m.pendingChanges(ctx)
-	if err != nil || found.count() == 0 && !unembedded {
+	found, unfinished, err := m.pendingChanges(ctx)
+	if err != nil || found.count() == 0 && !unfinished {
 		return nil, found.failed, err
 	}
 	stale, err = m.indexFound(ctx, found, deadline)
@@ -53,7 +53,7 @@ func (m *indexer) indexChanges(ctx context.Context, deadline time.Time) (stale *
 func (m *indexer) indexFound(ctx context.Context, found changes, deadline time.Time) (*Staleness, error) {
 	because := func(reason string) *Staleness {
 		if found.count() == 0 {
-			return nil // only vectors are missing
+			return nil // only vectors or aliases are missing
 		}
 		return &Staleness{Files: found.count(), Reason: reason}
 	}
@@ -74,7 +74,7 @@ func (m *indexer) indexFound(ctx context.Context, found changes, deadline time.T
 	if err != nil {
 		return because(""), err
 	}
-	if found.count() == 0 { // else short budgets leave saved notes without vectors for good
+	if found.count() == 0 { // else short budgets leave saved notes without them for good
 		deadline = time.Now().Add(max(m.options.Freshness, defaultFreshness))
 	}
 	left, err := w.catchUp(ctx, found, deadline)
@@ -88,9 +88,9 @@ func (m *indexer) indexFound(ctx context.Context, found changes, deadline time.T
 	return &Staleness{Files: left, Reason: fmt.Sprintf("time budget of %v used up", m.options.Freshness)}, nil
 }
 
-// pendingChanges returns none without a usable index. unembedded means that some chunks, at most
-// fewPending, lack a vector.
-func (m *indexer) pendingChanges(ctx context.Context) (found changes, unembedded bool, err error) {
+// pendingChanges returns none without a usable index. unfinished means that some chunks, at most
+// fewPending, lack a vector, or that links changed.
+func (m *indexer) pendingChanges(ctx context.Context) (found changes, unfinished bool, err error) {
 	current, err := m.acquire(ctx)
 	if err != nil {
 		return changes{}, false, nil // the query itself meets the error and reports it
@@ -101,7 +101,8 @@ func (m *indexer) pendingChanges(ctx context.Context) (found changes, unembedded
 	}
 	found, _ = found.withoutUnread(current.manifest)
 	_, pending := current.manifest.chunks()
-	return found, m.options.Embedder != nil && current.noVectors == nil && !current.former && 0 < pending && pending <= fewPending, nil
+	unembedded := m.options.Embedder != nil && current.noVectors == nil && !current.former && 0 < pending && pending <= fewPending
+	return found, unembedded || current.manifest.LinksChanged, nil
 }
 
 // catchUp indexes text until the deadline, then vectors.

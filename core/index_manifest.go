@@ -26,6 +26,8 @@ type manifest struct {
 	Said      string    `json:"said,omitempty"`   // hash of said.json
 	Purged    string    `json:"purged,omitempty"` // hash of the list of what is forgotten, at the last purge
 	Updated   time.Time `json:"updated"`
+	// LinksChanged means that Links or the set of notes changed since Aliases were made of them.
+	LinksChanged bool `json:"linksChanged,omitempty"`
 
 	Documents map[string]entry `json:"documents"` // by Document.Path
 	// Unread are documents that could not be read, by Document.Path.

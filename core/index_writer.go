@@ -142,7 +142,7 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 		err = w.removeMoved(ctx)
 	}
 	if err == nil {
-		err = w.updateAliases(ctx)
+		err = w.updateAliases(ctx, deadline)
 	}
 	w.progress(Progress{Stage: "read", Done: len(found.read) - left, Total: len(found.read)}) // words find all of it
 	return left, err
@@ -389,6 +389,9 @@ func (w *writer) commitKeywords(ctx context.Context, batch []reading) error {
 	if len(batch) == 0 {
 		return nil
 	}
+	for _, r := range batch {
+		w.noteLinks(r.doc.Path, r.entry)
+	}
 	if err := w.markChanging(batch); err != nil {
 		return err
 	}
@@ -456,6 +459,9 @@ func (w *writer) count(r reading) {
 func (w *writer) remove(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
+	}
+	for _, path := range paths {
+		w.noteLinks(path, entry{})
 	}
 	if err := w.markUnsure(paths); err != nil {
 		return err

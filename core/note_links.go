@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/memcore/memcore/chunker"
@@ -234,30 +235,64 @@ func setAliases(records []store.Record, aliases []string) {
 	}
 }
 
-// updateAliases corrects the records of notes of which links say something else than before. No
-// note is read again: the manifest has all links, and the index the records.
-func (w *writer) updateAliases(ctx context.Context) error {
-	now, wasUnsure := w.manifest.aliases(), map[string]bool{}
+// noteLinks marks the manifest if what links name may differ with the new entry of a document, or
+// without it if that is empty. The mark is saved before or with the change, for a crash.
+func (w *writer) noteLinks(document string, now entry) {
+	old := w.manifest.Documents[document]
+	was, is := old.Kind == source.KindMarkdown, now.Kind == source.KindMarkdown
+	if was != is || is && (old.Source != now.Source || !slices.Equal(old.Links, now.Links)) {
+		w.manifest.LinksChanged = true
+	}
+}
+
+// aliasesPerCommit is in notes.
+const aliasesPerCommit = 256
+
+// updateAliases corrects the records of notes of which links say something else than before, until
+// the deadline, if any; the next run goes on. No note is read again: the manifest has all links,
+// and the index the records.
+func (w *writer) updateAliases(ctx context.Context, deadline time.Time) error {
+	late := func() bool { return !deadline.IsZero() && time.Now().After(deadline) }
+	if !w.manifest.LinksChanged || late() {
+		return nil
+	}
+	now := w.manifest.aliases()
+	var changed []string
 	for document, e := range w.manifest.Documents {
 		if !slices.Equal(e.Aliases, now[document]) {
-			wasUnsure[document] = e.Unsure
-			e.Unsure, e.Aliases = true, now[document]
-			w.manifest.Documents[document] = e
+			changed = append(changed, document)
 		}
 	}
-	if len(wasUnsure) == 0 {
-		return nil
+	for documents := range slices.Chunk(changed, aliasesPerCommit) {
+		if late() {
+			return nil
+		}
+		if err := w.putAliases(ctx, documents, now); err != nil {
+			return err
+		}
+	}
+	w.manifest.LinksChanged = false
+	return w.manifest.save(w.folder)
+}
+
+func (w *writer) putAliases(ctx context.Context, documents []string, aliases map[string][]string) error {
+	wasUnsure := map[string]bool{}
+	for _, document := range documents {
+		e := w.manifest.Documents[document]
+		wasUnsure[document] = e.Unsure
+		e.Unsure, e.Aliases = true, aliases[document]
+		w.manifest.Documents[document] = e
 	}
 	if err := w.manifest.save(w.folder); err != nil {
 		return err
 	}
-	for document := range wasUnsure {
+	for _, document := range documents {
 		records, err := w.keywords.Document(ctx, document)
 		if err != nil {
 			return w.discard(err)
 		}
 		aliased := slices.Clone(records)
-		setAliases(aliased, now[document])
+		setAliases(aliased, aliases[document])
 		put, _ := difference(records, aliased)
 		if err := w.keywords.Put(ctx, put); err != nil {
 			return w.discard(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -198,4 +199,32 @@ func TestLinksWithFaults(t *testing.T) {
 			t.Errorf("after %s failed, the note has not the name that it has now", failed)
 		}
 	})
+}
+
+// Names that a query has no time for are those of the next run, also of another process.
+func TestLinksBeyondTheDeadline(t *testing.T) {
+	for _, next := range []string{"a query", "an indexing run"} {
+		t.Run(next, func(t *testing.T) {
+			mem := newMemory(t)
+			mem.options.Embedder = nil
+			mem.write("backoff.md", retries)
+			mem.write("plan.md", "# Plan\n\nNothing yet.\n")
+			index(t, mem.open())
+			mem.write("plan.md", "# Plan\n\nSee [[backoff|the quota of zebras]].\n")
+			mem.options.Freshness = time.Nanosecond
+			if finds(t, mem.open(), "zebras", "backoff.md") {
+				t.Error("a query without time has corrected the names")
+			}
+			if next != "a query" {
+				mem.options.Freshness = -1
+			}
+			m := mem.open()
+			if next != "a query" {
+				index(t, m)
+			}
+			if !finds(t, m, "zebras", "backoff.md") {
+				t.Error("the name is lost")
+			}
+		})
+	}
 }

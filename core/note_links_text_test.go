@@ -3,6 +3,11 @@ package core
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/source"
 )
 
 func TestSaysMore(t *testing.T) {
@@ -31,4 +36,37 @@ func TestSaysMore(t *testing.T) {
 			t.Errorf("saysMore(%q, %q) = %v, want %v", tt.text, tt.target, got, tt.want)
 		}
 	}
+}
+
+// What an agent's log says at each prompt changes no link, nor does a note that says something else.
+func TestNoteLinks(t *testing.T) {
+	note := entry{Kind: source.KindMarkdown, Source: "notes", Links: []noteLink{{"backoff", "the retry budget"}}}
+	log := entry{Kind: source.KindConversation, Source: "logs"}
+	grown, longer, unlinked := log, note, note
+	grown.Size, longer.Size, unlinked.Links = 9, 9, nil
+	for _, tt := range []struct {
+		name     string
+		old, now entry
+		want     bool
+	}{
+		{"a log comes", entry{}, log, false},
+		{"a log grows", log, grown, false},
+		{"a log goes", log, entry{}, false},
+		{"a note comes", entry{}, unlinked, true},
+		{"a note changes", note, longer, false},
+		{"a link goes", note, unlinked, true},
+		{"a note goes", unlinked, entry{}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := &writer{manifest: &manifest{Documents: map[string]entry{"a": tt.old}}}
+			w.noteLinks("a", tt.now)
+			require.Equal(t, tt.want, w.manifest.LinksChanged)
+		})
+	}
+}
+
+// Without a change of links nothing is compared, or even opened.
+func TestAliasesOfUnchangedLinks(t *testing.T) {
+	w := &writer{manifest: &manifest{Documents: map[string]entry{"a.md": {Kind: source.KindMarkdown, Aliases: []string{"gnu"}}}}}
+	require.NoError(t, w.updateAliases(t.Context(), time.Time{}))
 }
