@@ -27,7 +27,10 @@ func (w *writer) committedOn(ctx context.Context, doc located) noteDate {
 		known = w.askCommits(ctx, doc.from.Name(), from)
 	}
 	at := known[doc.Path]
-	return noteDate{At: at, Commit: !at.IsZero()}
+	if year := at.Year(); year < 1970 || year >= 2200 { // a manifest cannot have every year
+		return noteDate{}
+	}
+	return noteDate{At: at, Commit: true}
 }
 
 func (w *writer) askCommits(ctx context.Context, name string, from source.Committer) map[string]time.Time {

@@ -80,3 +80,12 @@ func TestCommitsAreAskedForOnce(t *testing.T) {
 	mem.write("new.md", "# New\n\nThe zeppelin has landed.\n")
 	require.Equal(t, 1, index(t, m).Added, "commits that cannot be read cost nothing else")
 }
+
+// A date that a manifest could not have costs no more than itself.
+func TestCommitsOfOddYears(t *testing.T) {
+	for _, at := range []time.Time{time.Unix(999999999999, 0), time.Unix(-1<<40, 0), {}} {
+		mem := newMemory(t)
+		mem.options.Sources[0] = &committing{Folder: mem.options.Sources[0].(*source.Folder), at: at}
+		require.Equal(t, 3, index(t, mem.open()).Added, "%d", at.Unix())
+	}
+}

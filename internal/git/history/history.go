@@ -35,8 +35,9 @@ type File struct {
 
 // LastChanged returns when the last commit was made that changed each file in a working directory,
 // by name, as "git log -1 -- NAME" finds it. Files that are not tracked, or not as they were
-// committed, are left out, and those whose commit is not found before ctx ends. Where there is no
-// repository there are none. An error names what is damaged; what was found is returned beside it.
+// committed, are left out, and those whose commit has no likely date or is not found before ctx
+// ends. Where there is no repository there are none. An error names what is damaged; what was found
+// is returned beside it.
 func LastChanged(ctx context.Context, root string, files []File) (map[string]time.Time, error) {
 	dir, err := repository.Dir(root)
 	if r, ok := repository.Of(root); !ok || err != nil || dir == "" || r.Shared == "" {
@@ -153,7 +154,7 @@ type names map[string]bool
 type commit struct {
 	id, tree string
 	parents  []string
-	at       time.Time
+	at       time.Time // zero if it says none
 }
 
 // A walk follows each file from commit to commit, to the first parent that has it with the same
@@ -233,6 +234,9 @@ func (w *walk) ask(ctx context.Context, c commit, files names) error {
 			return nil
 		}
 	}
+	if c.at.IsZero() {
+		return nil
+	}
 	for name := range files {
 		w.found[name] = c.at
 	}
@@ -276,12 +280,8 @@ func (w *walk) commit(ctx context.Context, id string) (commit, error) {
 			c.tree = idOf(value)
 		case "parent":
 			c.parents = append(c.parents, idOf(value))
-		case "committer": // ends with seconds and a zone
-			fields := strings.Fields(value)
-			if len(fields) >= 2 {
-				seconds, _ := strconv.ParseInt(fields[len(fields)-2], 10, 64)
-				c.at = time.Unix(seconds, 0)
-			}
+		case "committer":
+			c.at = dateOf(value)
 		}
 		if key == "" {
 			break // the message follows
@@ -297,6 +297,21 @@ func (w *walk) commit(ctx context.Context, id string) (commit, error) {
 	}
 	w.commits[id] = c
 	return c, nil
+}
+
+// dateOf reads the date that a committer ends with: seconds and a zone. It is zero if no one can
+// have committed then: git keeps any number, also of years that JSON cannot have.
+func dateOf(committer string) time.Time {
+	const first, end = 24 * 60 * 60, 7258118400 // 1970-01-02 and 2200
+	fields := strings.Fields(committer)
+	if len(fields) < 2 {
+		return time.Time{}
+	}
+	seconds, err := strconv.ParseInt(fields[len(fields)-2], 10, 64)
+	if err != nil || seconds < first || seconds >= end {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
 }
 
 // maxDepth bounds how deep folders are.

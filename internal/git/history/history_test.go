@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -228,6 +229,35 @@ func TestLastChangedAsGitDoes(t *testing.T) {
 				got[name] = strconv.FormatInt(at.Unix(), 10)
 			}
 			require.Equal(t, want, got)
+		})
+	}
+}
+
+// git keeps any number as a date.
+func TestLastChangedAtAnOddDate(t *testing.T) {
+	for _, test := range []struct{ at, want string }{
+		{"1788264000", "2026-09-01"},
+		{"86400", "1970-01-02"},
+		{"7258118399", "2199-12-31"},
+		{"0", ""},
+		{"-5", ""},
+		{"7258118400", ""},
+		{"999999999999", ""},
+		{"99999999999999999999", ""},
+		{"soon", ""},
+	} {
+		t.Run(test.at, func(t *testing.T) {
+			r := newRepository(t)
+			r.write("a.md", "one")
+			r.commit()
+			r.write("b.md", "one")
+			r.commit()
+			text := r.git("cat-file", "commit", "HEAD")
+			text = regexp.MustCompile("(?m)^committer .*").ReplaceAllLiteralString(text, "committer a <a@b> "+test.at+" +0000")
+			path := filepath.Join(t.TempDir(), "commit")
+			require.NoError(t, os.WriteFile(path, []byte(text+"\n"), 0o644))
+			r.git("update-ref", "HEAD", r.git("hash-object", "-t", "commit", "-w", "--literally", path))
+			require.Equal(t, []string{"2026-09-01", test.want}, r.dates("a.md", "b.md"))
 		})
 	}
 }
