@@ -2,8 +2,8 @@
 // commands that a hostile repository configures.
 //
 // It reads loose objects and packs ("gitformat-pack"), with SHA-1 or SHA-256. It does not know
-// objects that a repository borrows from others, branches in a reftable, and what a shallow clone
-// left out; files whose commit it cannot find have no date.
+// objects that a repository borrows from others, branches in a reftable, what a shallow clone left
+// out, and more than a hundred packs; files whose commit it cannot find have no date.
 package history
 
 import (
@@ -168,6 +168,7 @@ type walk struct {
 	wanted  names
 	folders names // of wanted files
 	found   map[string]time.Time
+	entries int // of trees that were read
 }
 
 func (w *walk) from(ctx context.Context, head string, files map[string]string) error {
@@ -323,6 +324,9 @@ func (w *walk) compare(ctx context.Context, folder, tree, other string, differ f
 	if tree == other || strings.Count(folder, "/") > maxDepth {
 		return nil
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	now, err := w.tree(ctx, tree)
 	if err != nil {
 		return err
@@ -331,21 +335,20 @@ func (w *walk) compare(ctx context.Context, folder, tree, other string, differ f
 	if err != nil {
 		return err
 	}
+	var e, passed treeEntry // the last ones of now and before
 	for len(now) > 0 {
-		e, rest, err := w.entry(now)
-		if err != nil {
+		if e, now, err = w.entry(ctx, now, e); err != nil {
 			return err
 		}
-		now = rest
 		was := treeEntry{}
 		for len(before) > 0 {
-			b, rest, err := w.entry(before)
+			b, rest, err := w.entry(ctx, before, passed)
 			if err != nil {
 				return err
 			}
 			if order := bytes.Compare(b.sortedBy(), e.sortedBy()); order > 0 {
 				break
-			} else if before = rest; order == 0 {
+			} else if before, passed = rest, b; order == 0 {
 				was = b
 				break
 			}
@@ -390,14 +393,23 @@ func (e treeEntry) sortedBy() []byte {
 	return e.name
 }
 
-// entry reads the first entry of a tree: mode, name and hash.
-func (w *walk) entry(tree []byte) (e treeEntry, rest []byte, err error) {
+// entry reads the next entry of a tree: mode, name and hash. One that git would not sort after the
+// last one is refused: a tree that repeats a folder would have it compared each time.
+func (w *walk) entry(ctx context.Context, tree []byte, last treeEntry) (e treeEntry, rest []byte, err error) {
+	if w.entries++; w.entries%1024 == 0 && ctx.Err() != nil {
+		return e, nil, ctx.Err()
+	}
 	mode, rest, ok := bytes.Cut(tree, []byte{' '})
 	name, rest, named := bytes.Cut(rest, []byte{0})
 	if !ok || !named || len(rest) < w.hash {
 		return e, nil, fmt.Errorf("tree: %w", errDamaged)
 	}
-	return treeEntry{name, rest[:w.hash], string(mode) == "40000"}, rest[w.hash:], nil
+	// Some programs have written modes with zeros before.
+	e = treeEntry{name, rest[:w.hash], string(bytes.TrimLeft(mode, "0")) == "40000"}
+	if bytes.Compare(e.sortedBy(), last.sortedBy()) <= 0 {
+		return e, nil, fmt.Errorf("tree: %w", errDamaged)
+	}
+	return e, rest[w.hash:], nil
 }
 
 // A queue has the newest commit first, so that few are asked twice.

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"bytes"
+	"compress/zlib"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -259,6 +261,147 @@ func TestLastChangedAtAnOddDate(t *testing.T) {
 			r.git("update-ref", "HEAD", r.git("hash-object", "-t", "commit", "-w", "--literally", path))
 			require.Equal(t, []string{"2026-09-01", test.want}, r.dates("a.md", "b.md"))
 		})
+	}
+}
+
+// What is in too many packs is not found, which is no error.
+func TestLastChangedInManyPacks(t *testing.T) {
+	r := newRepository(t)
+	r.write("a.md", "one")
+	r.commit()
+	r.git("gc", "-q")
+	other := newRepository(t)
+	other.write("b.md", "other")
+	other.commit()
+	other.git("gc", "-q")
+	copied := func(from made, name string) {
+		for _, extension := range []string{".idx", ".pack"} {
+			found, err := filepath.Glob(filepath.Join(from.root, ".git", "objects", "pack", "pack-*"+extension))
+			require.NoError(t, err)
+			data, err := os.ReadFile(found[0])
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(r.root, ".git", "objects", "pack", name+extension), data, 0o644))
+		}
+	}
+	for i := range 99 {
+		copied(other, fmt.Sprintf("a%03d", i))
+	}
+	require.Equal(t, []string{"2026-09-01"}, r.dates("a.md"))
+	for i := range 100 {
+		copied(other, fmt.Sprintf("b%03d", i))
+	}
+	require.Equal(t, []string{""}, r.dates("a.md"))
+}
+
+// walkOver returns a walk over trees in memory, by ID.
+func walkOver(trees map[string]string) *walk {
+	o := &objects{hash: 20, cache: map[string]object{}}
+	for id, tree := range trees {
+		o.cache[id] = object{kindTree, []byte(tree)}
+	}
+	return &walk{objects: o, wanted: names{}, folders: names{}}
+}
+
+func TestTreesOutOfOrder(t *testing.T) {
+	id := func(letter string) string { return strings.Repeat(letter, 20) }
+	file := func(name string) string { return "100644 " + name + "\x00" + id("f") }
+	folder := func(name string) string { return "40000 " + name + "\x00" + id("d") }
+	for _, test := range []struct {
+		name, tree string
+		damaged    bool
+	}{
+		{"in order", file("a-b") + folder("a") + file("a0"), false},
+		{"zeros before a mode", file("a-b") + "0" + folder("a"), false},
+		{"a folder twice", folder("a") + folder("a"), true},
+		{"a file twice", file("a") + file("a"), true},
+		{"as files are sorted", folder("a") + file("a-b"), true},
+		{"no name", file(""), true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := walkOver(map[string]string{id("1"): test.tree, id("2"): file("z"), id("d"): file("x")})
+			w.folders["a"], w.wanted["a/x"] = true, true
+			for _, trees := range [][2]string{{id("1"), ""}, {id("2"), id("1")}} {
+				err := w.compare(t.Context(), "", trees[0], trees[1], func(string, string) {})
+				if test.damaged {
+					require.ErrorIs(t, err, errDamaged)
+				} else {
+					require.NoError(t, err)
+				}
+			}
+		})
+	}
+}
+
+// Trees that are held already cost time, too.
+func TestComparingEnds(t *testing.T) {
+	var tree strings.Builder
+	id := strings.Repeat("t", 20)
+	for i := range 5000 {
+		fmt.Fprintf(&tree, "100644 %04d\x00%s", i, id)
+	}
+	w := walkOver(map[string]string{id: tree.String()})
+	for i := range 5000 {
+		w.wanted[fmt.Sprintf("%04d", i)] = true
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	files := 0
+	differ := func(string, string) {
+		files++
+		stop()
+	}
+	require.ErrorIs(t, w.compare(ctx, "", id, "", differ), context.Canceled)
+	require.LessOrEqual(t, files, 1024)
+	files = 0
+	require.ErrorIs(t, w.compare(ctx, "", id, "", differ), context.Canceled)
+	require.Zero(t, files)
+}
+
+// An endingContext ends when its function says so.
+type endingContext struct {
+	context.Context
+	ended func() bool
+}
+
+func (c endingContext) Err() error {
+	if c.ended() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A chain of deltas is left when the time has ended while it is patched.
+func TestDeltasEnd(t *testing.T) {
+	var data bytes.Buffer
+	add := func(head, content string) {
+		data.WriteString(head)
+		to := zlib.NewWriter(&data)
+		_, err := to.Write([]byte(content))
+		require.NoError(t, err)
+		require.NoError(t, to.Close())
+	}
+	add("\x24", "base") // a tree of four bytes
+	last := 0
+	for range 3 {
+		at := data.Len()
+		add("\x64"+string([]byte{byte(at - last)}), "\x04\x04\x90\x04") // all of what is that far before
+		last = at
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "pack"))
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = file.Write(data.Bytes())
+	require.NoError(t, err)
+	read := func(most int) (object, error) {
+		o := &objects{hash: 20, cache: map[string]object{}}
+		ctx := endingContext{t.Context(), func() bool { return len(o.cache) >= most }}
+		return o.packed(ctx, &pack{data: file, size: int64(data.Len())}, int64(last), 0)
+	}
+	found, err := read(4)
+	require.NoError(t, err)
+	require.Equal(t, object{kindTree, []byte("base")}, found)
+	for most := 1; most < 4; most++ {
+		_, err := read(most)
+		require.ErrorIs(t, err, context.Canceled, "%d of the chain are made", most)
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 	maxObject = 16 << 20 // bytes of a commit or a tree
 	maxCached = 32 << 20 // bytes of objects
 	maxDeltas = 4096     // that lead to an object; git makes 4095 at most
-	maxPacks  = 1000
+	maxPacks  = 100      // that are open at once, as two files each
 )
 
 // Kinds of objects, as packs number them (gitformat-pack(5)).
@@ -206,6 +206,9 @@ func (o *objects) packed(ctx context.Context, p *pack, offset int64, deltas int)
 			return object{}, err
 		}
 		base, err = o.find(ctx, string(id), deltas+1)
+	}
+	if err == nil {
+		err = ctx.Err() // which may have ended while the bases of a long chain were made
 	}
 	if err != nil {
 		return object{}, err
