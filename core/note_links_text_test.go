@@ -38,7 +38,8 @@ func TestSaysMore(t *testing.T) {
 	}
 }
 
-// What an agent's log says at each prompt changes no link, nor does a note that says something else.
+// What an agent's log says at each prompt changes no link, nor does a note that says something
+// else.
 func TestNoteLinks(t *testing.T) {
 	note := entry{Kind: source.KindMarkdown, Source: "notes", Links: []noteLink{{"backoff", "the retry budget"}}}
 	log := entry{Kind: source.KindConversation, Source: "logs"}

@@ -297,8 +297,8 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 		if len(result.Hits)+len(result.Withheld) == 0 {
 			result.Silence = t.whySilent(ranked, chosen.had)
 		}
-		said, near, degraded := q.said(ctx, t)
-		result.Said = said
+		stated, degraded := q.said(ctx, t)
+		result.Said = stated.said
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -307,8 +307,8 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 				result.Degraded = append(result.Degraded, why)
 			}
 		}
-		result.sayOnce(found.question, ranked)
-		result.Lines = q.listLines(t, found.question, ranked, near, *result)
+		result.sayOnce(found.question, ranked, stated.had)
+		result.Lines = q.listLines(t, found.question, ranked, stated.near, *result)
 	}
 	return nil
 }

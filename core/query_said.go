@@ -73,13 +73,20 @@ func statementOf(document string, s digest.Statement) Statement {
 		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time}
 }
 
-// said returns what the user once stated and what governs the prompt, what else may (near), and
-// what failed meanwhile: that costs the statements, not the turn. Statements are ranked among
-// themselves: among thousands of chunks they would drown.
-func (q *query) said(ctx context.Context, t *turn) (all, near []Statement, degraded []string) {
+// turnStatements are what the user once stated about a prompt.
+type turnStatements struct {
+	said []Statement // governs it
+	near []Statement // may govern it, for a list
+	had  []Statement // governs it, and the conversation has it already
+}
+
+// said returns what the user once stated about a prompt, and what failed meanwhile: that costs the
+// statements, not the turn. Statements are ranked among themselves: among thousands of chunks they
+// would drown.
+func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded []string) {
 	add := func(s Statement, to *[]Statement, max int) {
 		is := func(a Statement) bool { return a.Key == s.Key }
-		if len(*to) < max && !q.given[s.Key] && !t.repeats(s) && !q.filtered(s) && !slices.ContainsFunc(all, is) && !slices.ContainsFunc(near, is) {
+		if len(*to) < max && !t.repeats(s) && !q.filtered(s) && !slices.ContainsFunc(all.said, is) && !slices.ContainsFunc(all.near, is) {
 			*to = append(*to, s)
 		}
 	}
@@ -88,18 +95,21 @@ func (q *query) said(ctx context.Context, t *turn) (all, near []Statement, degra
 		degraded = append(degraded, err.Error())
 	}
 	for _, s := range standing {
-		s.Score = 1
-		add(s, &all, maxSaid)
+		if s.Score = 1; q.given[s.Key] {
+			add(s, &all.had, maxSaid)
+		} else {
+			add(s, &all.said, maxSaid)
+		}
 	}
 	if strings.TrimSpace(t.text) == "" || t.silence != "" || t.Kind == prompt.Pasted {
-		return all, nil, degraded
+		return all, degraded
 	}
 	inside := *q
 	inside.took = map[string]time.Duration{}
 	inside.filter.Kind, inside.filter.NotKind = KindStatement, ""
 	g, err := inside.gather(ctx, t.text)
 	if degraded = append(degraded, g.degraded...); err != nil {
-		return all, nil, append(degraded, err.Error())
+		return all, append(degraded, err.Error())
 	}
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	model := q.index.relevance
@@ -144,14 +154,16 @@ func (q *query) said(ctx context.Context, t *turn) (all, near []Statement, degra
 		some, _ = withoutReplaced(some)
 		slices.SortStableFunc(some, func(a, b Statement) int { return cmp.Compare(b.Score, a.Score) })
 		for _, s := range some {
-			if !q.given[s.AtStart()] {
+			if q.given[s.Key] || q.given[s.AtStart()] {
+				add(s, &all.had, maxSaid)
+			} else {
 				add(s, to, max)
 			}
 		}
 	}
-	addAll(found, &all, maxSaid)
-	addAll(others, &near, maxListed)
-	return all, near, degraded
+	addAll(found, &all.said, maxSaid)
+	addAll(others, &all.near, maxListed)
+	return all, degraded
 }
 
 // line returns the entry of a list for a statement, which says all of it.
@@ -364,8 +376,8 @@ func (s Statement) replaces(h MemoryHit) bool {
 // sayOnce leaves out passages of the user that tell no more of the question than the statements
 // from them, else those statements, what statements replace, and replies that repeat one. No line
 // tells it, either.
-func (r *Result) sayOnce(question relevance.Query, ranked []*candidate) {
-	if len(r.Said) == 0 {
+func (r *Result) sayOnce(question relevance.Query, ranked []*candidate, had []Statement) {
+	if len(r.Said)+len(had) == 0 {
 		return
 	}
 	from := func(h MemoryHit) (some []Statement) {
@@ -377,7 +389,7 @@ func (r *Result) sayOnce(question relevance.Query, ranked []*candidate) {
 		return some
 	}
 	outdated := func(h MemoryHit) bool {
-		return slices.ContainsFunc(r.Said, func(s Statement) bool { return s.replaces(h) })
+		return slices.ContainsFunc(slices.Concat(r.Said, had), func(s Statement) bool { return s.replaces(h) })
 	}
 	r.Hits = slices.DeleteFunc(r.Hits, outdated)
 	for _, c := range ranked {

@@ -72,6 +72,10 @@ func TestLaterWord(t *testing.T) {
 		require.Equal(t, []string{now}, texts(result.Said), prompt)
 		require.Empty(t, result.Hits, prompt)
 		require.Empty(t, result.Lines, prompt)
+		again, err := m.RetrieveRelevant(t.Context(), prompt, core.RetrieveOptions{Given: []string{result.Said[0].AtStart()}})
+		require.NoError(t, err)
+		require.Empty(t, again.Said, prompt)
+		require.Empty(t, again.Hits, "%s: the session began with the later word", prompt)
 	}
 }
 
