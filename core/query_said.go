@@ -143,9 +143,10 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 		if newer := q.laterWord(s, g.candidates); newer != nil {
 			s = q.statementAt(newer)
 		}
-		if s.Score = min(c.value, 1); isNear {
+		switch s.Score = min(c.value, 1); {
+		case isNear:
 			found = append(found, s)
-		} else {
+		case !digest.Introduces(s.Text): // who they are has a road of its own, and may be declined there
 			others = append(others, s)
 		}
 	}
@@ -294,7 +295,7 @@ func (q *query) filtered(s Statement) bool {
 	if !q.m.isUsers(s.Path) || q.judge != nil && q.judge(&MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: s.Path}, s.Text).Flagged {
 		return true
 	}
-	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.session != "" && s.Session == q.session && !s.Time.Before(q.sessionFrom)
+	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.session != "" && s.Session != "" && isSession(s.Session, q.session) && !s.Time.Before(q.sessionFrom)
 }
 
 // statedIn returns what the user states in a passage, or in a copy of it.
