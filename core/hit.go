@@ -63,6 +63,11 @@ type MemoryHit struct {
 	Explain *Explanation `json:"explain,omitempty"`
 }
 
+// saidByUser reports whether a record or a hit is what the user said in a conversation.
+func saidByUser(kind, speaker string) bool {
+	return kind == source.KindConversation && speaker == "user"
+}
+
 // Told is Text with the agent's question told apart from the user's answer.
 func (h MemoryHit) Told() string { return digest.Told(h.Text, h.Asked) }
 

@@ -306,7 +306,7 @@ func passageOf(units []unit, at int, statements []digest.Statement) Passage {
 
 // spokenBy returns the text of a record, and that it is the user's, unless it says so.
 func spokenBy(r store.Record, statements []digest.Statement) string {
-	if r.Kind != source.KindConversation || r.Speaker != "user" || source.NamesUser(r.Text) {
+	if !saidByUser(r.Kind, r.Speaker) || source.NamesUser(r.Text) {
 		return r.Text
 	}
 	if asked := askedIn(r, statements); asked != "" {

@@ -151,9 +151,9 @@ func (s selection) check() error {
 	return nil
 }
 
-// isOwn reports whether the asking session's context has a record.
-func (s selection) isOwn(r store.Record) bool {
-	return s.session != "" && r.Session != "" && isSession(r.Session, s.session) && !r.Time.Before(s.sessionFrom)
+// isOwn reports whether the asking session's context has what was said in a session at a time.
+func (s selection) isOwn(session string, at time.Time) bool {
+	return s.session != "" && session != "" && isSession(session, s.session) && !at.Before(s.sessionFrom)
 }
 
 // A query is one question to one snapshot.

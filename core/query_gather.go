@@ -130,7 +130,8 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 		c.Timely = g.times.timely(c.record)
 	}
 	q.holdDates(&g)
-	g.candidates = slices.DeleteFunc(g.candidates, func(c *candidate) bool { return q.isOwn(c.record) || slices.ContainsFunc(c.copies, q.isOwn) })
+	isOwn := func(r store.Record) bool { return q.isOwn(r.Session, r.Time) }
+	g.candidates = slices.DeleteFunc(g.candidates, func(c *candidate) bool { return isOwn(c.record) || slices.ContainsFunc(c.copies, isOwn) })
 	return g, nil
 }
 

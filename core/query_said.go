@@ -131,6 +131,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 		least = minAsked
 	}
 	var found, others []Statement
+	var texts []words // of the candidates, if any may govern the prompt
 	for _, c := range g.candidates {
 		if c.value < minListed || c.value < least && len(others) >= 2*maxListed {
 			break
@@ -140,7 +141,13 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 			continue
 		}
 		isNear := c.value >= least && (s.Standing || c.value >= minOnce)
-		if newer := q.laterWord(s, g.candidates); newer != nil {
+		if texts == nil {
+			texts = make([]words, len(g.candidates))
+			for i, other := range g.candidates {
+				texts[i] = wordsOf(other.Text)
+			}
+		}
+		if newer := q.laterWord(s, g.candidates, texts); newer != nil {
 			s = q.statementAt(newer)
 		}
 		switch s.Score = min(c.value, 1); {
@@ -174,13 +181,13 @@ func (s Statement) line() Line {
 }
 
 // laterWord returns the newest of the candidates that the user said on the subject of a statement
-// after it, or nil. It need not be near the prompt itself: "Valkey, not Redis" is farther from "set
-// up the cache" than "Redis" was.
-func (q *query) laterWord(s Statement, all []*candidate) (newest *candidate) {
+// after it, or nil. texts are their words. It need not be near the prompt itself: "Valkey, not
+// Redis" is farther from "set up the cache" than "Redis" was.
+func (q *query) laterWord(s Statement, all []*candidate, texts []words) (newest *candidate) {
 	said := wordsOf(s.Text)
-	for _, c := range all {
+	for i, c := range all {
 		at := c.record.Time
-		if !at.After(s.Time) || newest != nil && !at.After(newest.record.Time) || wordsOf(c.Text).overlap(said) < sameSubject {
+		if !at.After(s.Time) || newest != nil && !at.After(newest.record.Time) || texts[i].overlap(said) < sameSubject {
 			continue
 		}
 		if now := q.statementAt(c); now.Kind != digest.Correction && !q.filtered(now) {
@@ -295,13 +302,13 @@ func (q *query) filtered(s Statement) bool {
 	if !q.m.isUsers(s.Path) || q.judge != nil && q.judge(&MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: s.Path}, s.Text).Flagged {
 		return true
 	}
-	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.session != "" && s.Session != "" && isSession(s.Session, q.session) && !s.Time.Before(q.sessionFrom)
+	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.isOwn(s.Session, s.Time)
 }
 
 // statedIn returns what the user states in a passage, or in a copy of it.
 func (q *query) statedIn(c *candidate) (all []Statement) {
 	for _, r := range append([]store.Record{c.record}, c.copies...) {
-		if r.Kind != source.KindConversation || r.Speaker != "user" {
+		if !saidByUser(r.Kind, r.Speaker) {
 			continue
 		}
 		log, err := q.index.digests.of(q.index.view, r.Path)
@@ -323,9 +330,12 @@ func (q *query) statedIn(c *candidate) (all []Statement) {
 
 // addStates adds to hits of a turn what the user states there, and answers.
 func (q *query) addStates(hits []MemoryHit, all []*candidate) {
+	if !q.inTurn {
+		return
+	}
 	for i := range hits {
 		at := slices.IndexFunc(all, func(c *candidate) bool { return c.ID == hits[i].ID })
-		if !q.inTurn || at < 0 {
+		if at < 0 {
 			continue
 		}
 		for _, s := range q.statedIn(all[at]) {
@@ -341,7 +351,7 @@ func (q *query) addStates(hits []MemoryHit, all []*candidate) {
 
 // comesFrom reports whether a passage of the user is where a statement comes from, or a copy.
 func (s Statement) comesFrom(h MemoryHit) bool {
-	if h.Kind != source.KindConversation || h.Speaker != "user" {
+	if !saidByUser(h.Kind, h.Speaker) {
 		return false
 	}
 	return h.Path == s.Path && h.StartLine <= s.Line && s.Line <= h.EndLine && float64(len(s.Text)) >= minShareOfText*float64(len(h.Text)) ||
@@ -368,18 +378,30 @@ func (q *query) isTold(question relevance.Query, c *candidate) bool {
 	return len(told) > 0 && !tellsMore(question, c.Text, told)
 }
 
-// replaces reports whether a passage is what the user said before on the same subject.
-func (s Statement) replaces(h MemoryHit) bool {
-	return h.Kind == source.KindConversation && h.Speaker == "user" && h.Time.Before(s.Time) &&
-		wordsOf(s.Text).overlap(wordsOf(h.Text)) >= sameSubject
-}
-
 // sayOnce leaves out passages of the user that tell no more of the question than the statements
 // from them, else those statements, what statements replace, and replies that repeat one. No line
 // tells it, either.
 func (r *Result) sayOnce(question relevance.Query, ranked []*candidate, had []Statement) {
-	if len(r.Said)+len(had) == 0 {
+	stated := slices.Concat(r.Said, had)
+	if len(stated) == 0 {
 		return
+	}
+	texts := make([]words, len(stated))
+	for i, s := range stated {
+		texts[i] = wordsOf(s.Text)
+	}
+	// A passage is outdated if the user has said something else on its subject since.
+	outdated := func(h MemoryHit) bool {
+		if !saidByUser(h.Kind, h.Speaker) {
+			return false
+		}
+		said := wordsOf(h.Text)
+		for i, s := range stated {
+			if h.Time.Before(s.Time) && texts[i].overlap(said) >= sameSubject {
+				return true
+			}
+		}
+		return false
 	}
 	from := func(h MemoryHit) (some []Statement) {
 		for _, s := range r.Said {
@@ -389,15 +411,11 @@ func (r *Result) sayOnce(question relevance.Query, ranked []*candidate, had []St
 		}
 		return some
 	}
-	outdated := func(h MemoryHit) bool {
-		return slices.ContainsFunc(slices.Concat(r.Said, had), func(s Statement) bool { return s.replaces(h) })
-	}
-	r.Hits = slices.DeleteFunc(r.Hits, outdated)
-	for _, c := range ranked {
-		c.had = c.had || outdated(hitOf(c, 0, false))
-	}
 	inHit := map[string]bool{}
 	r.Hits = slices.DeleteFunc(r.Hits, func(h MemoryHit) bool {
+		if outdated(h) {
+			return true
+		}
 		some := from(h)
 		if len(some) == 0 || !tellsMore(question, h.Text, some) {
 			return len(some) > 0
@@ -409,9 +427,12 @@ func (r *Result) sayOnce(question relevance.Query, ranked []*candidate, had []St
 	})
 	r.Said = slices.DeleteFunc(r.Said, func(s Statement) bool { return inHit[s.Key] })
 	for _, c := range ranked {
-		if some := from(hitOf(c, 0, false)); len(some) > 0 && !tellsMore(question, c.Text, some) {
-			c.had = true
+		if c.had || !saidByUser(c.record.Kind, c.record.Speaker) {
+			continue
 		}
+		h := hitOf(c, 0, false)
+		some := from(h)
+		c.had = outdated(h) || len(some) > 0 && !tellsMore(question, c.Text, some)
 	}
 	for i := range r.Hits {
 		r.Hits[i].Reply = unlessSaid(r.Hits[i].Reply, r.Said)
