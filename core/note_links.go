@@ -13,6 +13,7 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/store"
 )
 
@@ -74,7 +75,7 @@ func saysMore(text, target string) bool {
 		return false
 	}
 	for word := range strings.FieldsSeq(said) {
-		if !pointing[word] {
+		if !pointing()[word] {
 			return true
 		}
 	}
@@ -89,19 +90,12 @@ func bare(text string) string {
 }
 
 // pointing are words of links that say where to go, not to what.
-var pointing = func() map[string]bool {
-	all := map[string]bool{}
-	for word := range strings.FieldsSeq(`
-		a all also an and at back below above by click detail details doc docs document documentation entry example
-		examples file first for from full guide here home in index info information it its last link links list main
-		md more my next note notes of on one open our overview page part post prev previous read readme ref
-		reference section see source start that the their there these this to top up url view we you your
-		hier mehr siehe weiter zurück dort seite datei diese dieser dieses ici lien voir suite aquí enlace ver más qui
-		link leggi aqui mais 这里 此处 这儿 链接 详情 更多 こちら ここ 詳細 링크 여기 здесь тут ссылка подробнее`) {
-		all[word] = true
-	}
-	return all
-}()
+var pointing = lazy.Set(`a all also an and at back below above by click detail details doc docs document documentation entry example
+	examples file first for from full guide here home in index info information it its last link links list main
+	md more my next note notes of on one open our overview page part post prev previous read readme ref
+	reference section see source start that the their there these this to top up url view we you your
+	hier mehr siehe weiter zurück dort seite datei diese dieser dieses ici lien voir suite aquí enlace ver más qui
+	link leggi aqui mais 这里 此处 这儿 链接 详情 更多 こちら ここ 詳細 링크 여기 здесь тут ссылка подробнее`)
 
 // A noteNames finds the notes that links name.
 type noteNames struct {

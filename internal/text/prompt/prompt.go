@@ -5,12 +5,12 @@ package prompt
 import (
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/markdown/fence"
 	"github.com/memcore/memcore/internal/text/excerpt"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // A Kind is the kind of a prompt.
@@ -143,7 +143,7 @@ func IsTelling(word string) bool {
 }
 
 // everyday are English stop words and prompts' common words.
-var everyday = lazySet(`a about above actually add again all also an and any app are as ask at be because been before best better bit both build but by can cause change changelog check class clean
+var everyday = lazy.Set(`a about above actually add again all also an and any app are as ask at be because been before best better bit both build but by can cause change changelog check class clean
 	code codebase command complete continue corresponding could create critical current data detailed did different directory do doc docs document documentation does done down each ensure error errors
 	explain feature file files find first fix fixed following folder for from function get give go good got great had has have help here his how i if implement implementation improve in input into is issue issues it item
 	items its just keep kind know last let lets like line lines list look lot made make many mark may maybe me method might more most move much must my name names need new next nice no not now number of ok okay old on
@@ -347,7 +347,7 @@ var (
 )
 
 // extensions are those of file names.
-var extensions = lazySet(`md mdx mdc markdown txt rst adoc go py js mjs cjs ts tsx jsx rs java kt kts swift c h cc cpp hpp cs rb php
+var extensions = lazy.Set(`md mdx mdc markdown txt rst adoc go py js mjs cjs ts tsx jsx rs java kt kts swift c h cc cpp hpp cs rb php
 	sh bash zsh fish ps1 sql json jsonl yaml yml toml ini cfg conf env xml html htm css scss less vue svelte proto graphql tf lua r jl ex exs
 	erl hs ml scala clj dart zig nim lock mod sum log csv tsv ipynb pdf dockerfile gradle`)
 
@@ -459,7 +459,7 @@ const maxAcknowledged = 12
 
 // goesOn are words of acknowledgements, picks further words of selections.
 var (
-	goesOn = lazySet(`a accept accepted agree agreed ahead später later mañana alright all and again also approve approved awesome better but can carry complete confirm confirmed continue cool correct course do doing done else everything
+	goesOn = lazy.Set(`a accept accepted agree agreed ahead später later mañana alright all and again also approve approved awesome better but can carry complete confirm confirmed continue cool correct course do doing done else everything
 		exactly excellent execute fine finish first fix for from get go going good got great hello hey hi i implement in is it it's its just keep k let let's lets like looks
 		lgtm make me move much my next nice no nope now of off ok okay on one onto perfect please proceed ready really resume right run same sgtm should so
 		sounds start step stop sure take thank thanks that that's the them then there these they this those to too try u up very was way we well what
@@ -469,7 +469,7 @@ var (
 		oui non continue merci parfait vas-y d'accord très bien tout
 		sim não obrigado obrigada continue prossiga certo ótimo да нет продолжай спасибо хорошо давай сделай это отлично пожалуйста большое дальше
 		super vielen dank klar beaucoup genial claro listo por favor muchas grazie mille sì va bene perfetto avanti شكرا نعم استمر تابع حسنا`)
-	picks = lazySet(`address both choose do fix go handle implement item items number numbers observation observations only option options pick point points resolve
+	picks = lazy.Set(`address both choose do fix go handle implement item items number numbers observation observations only option options pick point points resolve
 		second select skip third todo use with nimm nur punkt punkte opción opciones`)
 	unspacedGoesOn = []string{"好", "好的", "继续", "可以", "是", "是的", "对", "对的", "谢谢", "行", "没问题", "开始", "请继续", "同意", "重试", "繼續", "はい", "お願いします", "続けて", "続けてください", "ありがとう",
 		"了解", "進めて", "進めてください", "いいです", "いいね", "네", "계속", "계속해", "좋아", "고마워"}
@@ -483,15 +483,5 @@ func unspacedAcknowledgement(own string) bool {
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "’", "'")), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '-'
-	})
-}
-
-func lazySet(words string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		set := map[string]bool{}
-		for word := range strings.FieldsSeq(words) {
-			set[word] = true
-		}
-		return set
 	})
 }
