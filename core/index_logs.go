@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // A LogsStatus is how much of agents' logs is indexed.
@@ -38,16 +38,13 @@ type UnknownRecords struct {
 	At      string `json:"at"` // cites one of them
 }
 
-// String says it to a person.
+// String is for people.
 func (u UnknownRecords) String() string {
-	version, counted := "", strconv.Itoa(u.Records)+" records"
+	version := ""
 	if u.Version != "" {
 		version = " " + u.Version
 	}
-	if u.Records == 1 {
-		counted = "1 record"
-	}
-	return fmt.Sprintf("%s%s: %s with %s (%s)", u.Format, version, counted, u.Kind, u.At)
+	return fmt.Sprintf("%s%s: %s with %s (%s)", u.Format, version, plain.Count(u.Records, "record"), u.Kind, u.At)
 }
 
 func unknownRecords(doc source.Document, content source.Content) (all []UnknownRecords) {
@@ -78,8 +75,7 @@ func (m *manifest) unknownRecords() (all []UnknownRecords) {
 	return all
 }
 
-// newUnknown returns those of which the manifest before had no record of the same kind and version:
-// the others have been said.
+// newUnknown returns the records whose kind and version are not in before: those have been reported.
 func (m *manifest) newUnknown(before []UnknownRecords) []UnknownRecords {
 	return slices.DeleteFunc(m.unknownRecords(), func(u UnknownRecords) bool {
 		return slices.ContainsFunc(before, func(b UnknownRecords) bool {

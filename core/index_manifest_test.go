@@ -45,12 +45,12 @@ func FuzzManifest(f *testing.F) {
 		require.NoError(t, m.save(folder))
 		again, err := readManifest(folder)
 		require.NoError(t, err)
-		require.Equal(t, plain(m.Documents), plain(again.Documents))
+		require.Equal(t, asSaved(m.Documents), asSaved(again.Documents))
 	})
 }
 
-// plain makes equal what JSON writes differently, and keeps what writing loses.
-func plain(documents map[string]entry) map[string]entry {
+// asSaved makes equal what JSON writes differently, and keeps what writing loses.
+func asSaved(documents map[string]entry) map[string]entry {
 	all := map[string]entry{}
 	for path, e := range documents {
 		e.ModTime, e.Changed = e.ModTime.UTC(), e.Changed.UTC()
