@@ -87,7 +87,7 @@ func TestTitleAndMeta(t *testing.T) {
 	}
 }
 
-// What a template runs when a note is made of it is no section.
+// Commands in a template do not become a section.
 func TestTemplate(t *testing.T) {
 	doc := chunker.Markdown("daily.md", []byte("# Day\n\nWhat was done.\n\n## Log\n\n<% tp.file.cursor() %>\n"), chunker.Options{})
 	if len(doc.Chunks) != 1 || strings.Contains(doc.Chunks[0].Text, "cursor") {

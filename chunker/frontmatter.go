@@ -258,8 +258,8 @@ func parseYAML(text string) (map[string]any, int, error) {
 	return plain(meta).(map[string]any), 0, nil
 }
 
-// keyOfParts returns the first key that has parts of its own, which YAML allows and its decoder
-// reports in terms of Go; nil if there is none.
+// keyOfParts returns the first key that is itself a mapping or a list, or nil. YAML allows such
+// keys, but the decoder's error for them names types of Go.
 func keyOfParts(n *yaml.Node) *yaml.Node {
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 && (c.Kind == yaml.MappingNode || c.Kind == yaml.SequenceNode) {

@@ -170,7 +170,8 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// What a user tells is kept though no answer is; what they order or ask is not.
+// A message that only tells something is kept even if no answer to it is; an order or a question is
+// not.
 func TestTold(t *testing.T) {
 	for text, kept := range map[string]bool{
 		"The staging database listens on port 9771.":            true,

@@ -7,11 +7,11 @@ import (
 	"github.com/memcore/memcore/core/source"
 )
 
-// Programs such as SpecStory copy what agents log into the project. What both say would be found
-// twice, so that a copy is a document only while the agent's own log is not one. It is known by its
-// name, which ends with the ID of its session: logs of subagents also name the session, inside. A
-// copy that is indexed stays until something of the log is, since a query may not have the time to
-// read that.
+// Programs such as SpecStory copy agents' logs into the project. To find each text once, a copy is
+// indexed only where the agent's own log of that session is not. The log is known by its name, which
+// ends with the ID of the session: subagents' logs have that ID, too, but not in their names. A copy
+// that is indexed already stays until something of the log is, since a query may lack the time to
+// read the log.
 
 // A listedSource has these documents now.
 type listedSource struct {

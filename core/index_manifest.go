@@ -72,8 +72,7 @@ type entry struct {
 	// first record in the keyword index has them.
 	Links   []noteLink `json:"links,omitempty"`
 	Aliases []string   `json:"aliases,omitempty"`
-	// Said is the date that a document that is no log gives itself (saidDate), else that of its
-	// last commit.
+	// Said is the date of a note: the one that it states (saidDate), else that of its last commit.
 	Said noteDate `json:"said,omitzero"`
 	// Turns counts turns by why they have no record. TurnsBefore are those before Resume.
 	Turns       map[string]int `json:"turns,omitempty"`

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// What is forgotten leaves the indexes as deleted records, whose text stays in their files for a
-// while. A purge takes it off the disk at once. The manifest says which list of forgotten documents
-// the last one was made for, so that the next run repeats what a crash or an error has prevented.
+// Forgetting marks records as deleted, but their text would stay in the files of the indexes until
+// these are next rewritten. A purge rewrites them at once. The manifest says for which list of
+// forgotten documents the last purge was, so that the next run repeats one that a crash or an error
+// has prevented.
 
 // purge only warns of a failure, unless it is asked for: nothing finds what is forgotten.
 func (m *indexer) purge(ctx context.Context, options IndexOptions, report *IndexReport) error {

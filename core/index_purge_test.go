@@ -33,7 +33,7 @@ func (m *memory) filesWith(word string) (files []string) {
 	return files
 }
 
-// What is forgotten leaves all files of the index, of earlier generations too.
+// After forgetting, no file of the index holds the text, nor does one of an earlier generation.
 func TestForgottenTextLeavesTheDisk(t *testing.T) {
 	for name, forget := range map[string]func(mem *memory, m *core.Manager) error{
 		"a document": func(mem *memory, m *core.Manager) error {
@@ -89,7 +89,7 @@ func (x stubbornWords) Purge(ctx context.Context) error {
 	return x.KeywordIndex.Purge(ctx)
 }
 
-// What stays on disk for an error is told, and goes with the next run.
+// If an error keeps the text on disk, that is reported, and the next run removes it.
 func TestPurgeIsRepeated(t *testing.T) {
 	mem := newMemory(t)
 	mem.remembering()
