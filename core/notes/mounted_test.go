@@ -34,8 +34,7 @@ func TestMounted(t *testing.T) {
 		_, err := all.Read(t.Context(), name)
 		require.ErrorIs(t, err, ErrNoFile, name)
 	}
-	_, err = own.Write(t.Context(), "@web/facts/c.md", "# C") // by hand
-	require.NoError(t, err)
+	d.write("data/memory/@web/facts/c.md", "# C")
 	items, err = all.List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, items, 2, "what looks like a mount is none")

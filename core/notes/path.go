@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/internal/safefile/secretfile"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 
@@ -16,7 +17,11 @@ import (
 var ErrPath = errors.New("not the path of a memory file")
 
 // curatedNames act as instructions, so models must not write them.
-var curatedNames = []string{"BEANS.md", "CLAUDE.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md", "QWEN.md", "WARP.md"}
+var curatedNames = []string{"BEANS.md", "CLAUDE.md", "AGENT.md", "AGENTS.md", "GEMINI.md", "QWEN.md", "SKILL.md", "WARP.md"}
+
+// writable are the paths that models may write: so plain that no system takes one for another, nor
+// an agent for a kind of file of its own, such as x.instructions.md.
+var writable = lazy.Regexp(`^(?:` + FactsFolder + `|` + EpisodesFolder + `)/[a-z0-9-]+\.md$`)
 
 // checkWritten is checkPath for a file that is to be written.
 func (d *Data) checkWritten(name string) (string, error) {
@@ -24,9 +29,12 @@ func (d *Data) checkWritten(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !writable().MatchString(clean) {
+		return "", fmt.Errorf("%w: %.200q cannot be written; want facts/NAME.md or episodes/NAME.md, where NAME has a-z, 0-9 and - only, such as facts/user.md", ErrPath, name)
+	}
 	base := path.Base(clean)
 	named := func(curated string) bool { return strings.EqualFold(curated, base) }
-	if slices.ContainsFunc(curatedNames, named) || slices.ContainsFunc(d.curated, named) || strings.HasSuffix(strings.ToLower(base), ".local.md") {
+	if slices.ContainsFunc(curatedNames, named) || slices.ContainsFunc(d.curated, named) {
 		return "", fmt.Errorf("%w: %.200q has the name of a file that agents take for instructions; want one such as facts/user.md", ErrPath, name)
 	}
 	return clean, nil
