@@ -139,7 +139,7 @@ func enterServer(ctx context.Context, a *cli, address string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.SetupOptions().Apply(ctx, journal, "init --server", p.Changes); err != nil {
+	if err := a.SetupOptions().Apply(ctx, journal, p.Changes); err != nil {
 		return fmt.Errorf("init --server: %w", err)
 	}
 	for _, c := range p.Changes {

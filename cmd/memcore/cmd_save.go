@@ -31,8 +31,9 @@ file that others get with the repository, --target global to your own memory for
 memcore shows the change and asks on a terminal; elsewhere it needs --yes. It takes out secrets, and
 writes nothing that the file already says.
 
---undo takes back the last change of files that memcore made from this workspace. If there is none,
-it asks about the last one of another, on a terminal only.`,
+--undo takes back the last change of memory files that memcore made from this workspace. If there is
+none, it asks about the last one of another, on a terminal only. What init wrote, 'memcore uninstall'
+takes back.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if undo {
@@ -128,7 +129,7 @@ func runUndo(ctx context.Context, a *cli) error {
 		a.note("nothing was taken back")
 		return nil
 	case errors.Is(err, notes.ErrNoRecord):
-		a.note("%v", err)
+		a.note("%v; 'memcore uninstall' takes back what init wrote", err)
 		return nil
 	case errors.Is(err, notes.ErrChanged):
 		showGivenUp(a, record)

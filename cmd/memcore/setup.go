@@ -109,7 +109,7 @@ func (o offer) make(ctx context.Context, a *cli) (written bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = a.SetupOptions().Apply(ctx, journal, o.label, changes)
+	err = a.SetupOptions().Apply(ctx, journal, changes)
 	if errors.Is(err, notes.ErrChanged) {
 		return false, kind.Hint(fmt.Errorf("%s: %w", o.label, err), "nothing was written; run it again")
 	}

@@ -30,6 +30,7 @@ type Journal struct {
 	file      string
 	workspace string // that changes are recorded for
 	agent     bool
+	noUndo    bool
 	// failAt lets tests stop a change before one of its steps.
 	failAt func(step string) error
 }
@@ -73,6 +74,14 @@ func (j *Journal) For(workspace string) *Journal {
 func (j *Journal) ForAgent() *Journal {
 	own := *j
 	own.agent = true
+	return &own
+}
+
+// WithoutUndo returns the journal for changes that Undo must not find, since something else takes
+// them back. They do not push others out of it.
+func (j *Journal) WithoutUndo() *Journal {
+	own := *j
+	own.noUndo = true
 	return &own
 }
 
@@ -135,7 +144,7 @@ func (j *Journal) commit(h *history, record Record, edits []Edit, undoing *Recor
 		return err
 	}
 	done := history{Stuck: h.Stuck, Done: h.Done}
-	if undoing == nil {
+	if undoing == nil && !j.noUndo {
 		done.Done = append(slices.Clone(h.Done), record.withoutSecrets())
 		done.Done = done.Done[max(0, len(done.Done)-maxRecords):]
 	}

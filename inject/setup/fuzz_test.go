@@ -72,5 +72,5 @@ const binary = "/opt/memcore/bin/memcore"
 // write applies changes.
 func write(t *testing.T, home string, changes []setup.Change) {
 	t.Helper()
-	require.NoError(t, options(home).Apply(t.Context(), notes.OpenJournal(t.TempDir()), "test", changes))
+	require.NoError(t, options(home).Apply(t.Context(), notes.OpenJournal(t.TempDir()), changes))
 }

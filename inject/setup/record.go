@@ -125,14 +125,14 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Apply makes all changes or none, as one entry of the journal, and remembers how to take them
-// back. notes.ErrChanged: a file has changed since.
-func (o Options) Apply(ctx context.Context, journal *notes.Journal, label string, changes []Change) error {
-	// A record without its change does no harm, and is needed again if the removal is undone.
+// Apply makes all changes or none, and remembers how to take them back: only ProposeRemoval does,
+// for who undoes a save does not mean the hooks. notes.ErrChanged: a file has changed since.
+func (o Options) Apply(ctx context.Context, journal *notes.Journal, changes []Change) error {
+	// A record without its change does no harm.
 	if err := o.remember(ctx, changes); err != nil {
 		return fmt.Errorf("remember what to take back: %w", err)
 	}
-	_, err := journal.Do(ctx, label, func() (edits []notes.Edit, err error) {
+	_, err := journal.WithoutUndo().Do(ctx, "set-up", func() (edits []notes.Edit, err error) {
 		for _, c := range changes {
 			edits = append(edits, notes.Edit{Dir: c.dir, Name: filepath.ToSlash(c.name), Before: c.Before, After: c.After,
 				Created: c.Created, Removed: c.Removed, Mode: c.mode})

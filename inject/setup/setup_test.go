@@ -263,10 +263,11 @@ func apply(t *testing.T, home string, scope setup.Scope) (setup.Proposal, *notes
 	if err != nil {
 		return p, journal, err
 	}
-	return p, journal, options(home).Apply(context.Background(), journal, "init", p.Changes)
+	return p, journal, options(home).Apply(context.Background(), journal, p.Changes)
 }
 
-func TestApplyAndUndo(t *testing.T) {
+// What is set up is taken back by its removal, and not by undoing a save.
+func TestApplyAndRemove(t *testing.T) {
 	home := resolved(t, t.TempDir())
 	file := filepath.Join(home, ".claude", "settings.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -284,8 +285,13 @@ func TestApplyAndUndo(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
 	}
+	after := files(t, home)
 	_, err = journal.Undo(t.Context())
+	require.ErrorIs(t, err, notes.ErrNoRecord)
+	require.Equal(t, after, files(t, home))
+	p, err := setup.ProposeRemoval([]setup.Agent{find(t, home, agents.ClaudeCode), find(t, home, agents.GeminiCLI)}, []setup.Scope{setup.User}, binary)
 	require.NoError(t, err)
+	require.NoError(t, options(home).Apply(t.Context(), journal, p.Changes))
 	require.Equal(t, before, files(t, home))
 }
 
@@ -297,7 +303,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	require.NoError(t, os.WriteFile(file, []byte("{}"), 0o600))
 	before := files(t, home)
-	err = options(home).Apply(t.Context(), notes.OpenJournal(t.TempDir()), "init", p.Changes)
+	err = options(home).Apply(t.Context(), notes.OpenJournal(t.TempDir()), p.Changes)
 	require.ErrorIs(t, err, notes.ErrChanged)
 	require.Equal(t, before, files(t, home))
 }
@@ -404,7 +410,7 @@ func TestBothScopesAreTold(t *testing.T) {
 	p, err = setup.ProposeRemoval([]setup.Agent{find(t, home, agents.ClaudeCode), find(t, home, agents.GeminiCLI)}, []setup.Scope{setup.Project, setup.User}, binary)
 	require.NoError(t, err)
 	require.Len(t, p.Changes, 6)
-	require.NoError(t, options(home).Apply(t.Context(), notes.OpenJournal(t.TempDir()), "uninstall", p.Changes))
+	require.NoError(t, options(home).Apply(t.Context(), notes.OpenJournal(t.TempDir()), p.Changes))
 	require.Empty(t, files(t, home))
 }
 
