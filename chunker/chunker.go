@@ -30,8 +30,9 @@ type Options struct {
 	// Count counts tokens as the embedding model does, without special ones, concurrently. nil
 	// estimates one token for four bytes.
 	Count func(text string) int
-	// Redact removes secrets from the answers that Session keeps; may be nil.
-	Redact func(text string) string
+	// Redact removes secrets from the answers that Session keeps, by the line of the turn; may be
+	// nil.
+	Redact func(line int, text string) string
 }
 
 // A Chunk is a piece of a document.

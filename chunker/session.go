@@ -72,14 +72,14 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 				minimum = minLastAnswer
 			}
 			if kept, reason = answer(text, minimum); reason == "" && o.Redact != nil {
-				if clean := o.Redact(text); clean != text {
+				if clean := o.Redact(t.Line, text); clean != text {
 					text = clean
 					kept, reason = answer(text, minimum)
 				}
 			}
 		}
 		if reason == "" && o.Redact != nil && !strings.Contains(text, kept) {
-			kept = o.Redact(kept) // cutting may have joined the parts of a secret
+			kept = o.Redact(t.Line, kept) // cutting may have joined the parts of a secret
 		}
 		under := heading
 		if t.Role == "subagent" && under == "" {

@@ -84,9 +84,9 @@ func TestSessionKeepsWhatIsWorthKnowing(t *testing.T) {
 }
 
 func TestSessionRedactsWhatItKeeps(t *testing.T) {
-	seen := 0
-	redact := func(text string) string {
-		seen++
+	var seen []int // lines of turns
+	redact := func(line int, text string) string {
+		seen = append(seen, line)
 		return strings.ReplaceAll(text, "hunter22", "[redacted]")
 	}
 	const short = "The password is hunter22, now let me look at the queue."
@@ -96,7 +96,7 @@ func TestSessionRedactsWhatItKeeps(t *testing.T) {
 	require.Len(t, chunks, 2)
 	require.Contains(t, chunks[0].Text, "The password is [redacted].", "parts that come together are seen")
 	require.Contains(t, chunks[1].Text, "Use [redacted].")
-	require.Equal(t, 3, seen, "what is left out is not looked at, and what was is not looked at again")
+	require.Equal(t, []int{3, 3, 4}, seen, "what is left out is not looked at, and what was is not looked at again")
 }
 
 func TestSessionOfText(t *testing.T) {

@@ -1,8 +1,11 @@
 package core
 
 import (
+	"cmp"
+
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/store"
 )
@@ -17,13 +20,13 @@ func (o Options) redaction() string {
 
 // redactContent works before the cut, to find keys of many lines, and drops superseded statements.
 // chunker.Session redacts answers, since it keeps few.
-func (w *writer) redactContent(content *source.Content) {
+func (w *writer) redactContent(path string, content *source.Content) {
 	if content.Markdown != nil {
-		content.Markdown = []byte(statement.WithoutStruck(w.redact(string(content.Markdown))))
+		content.Markdown = []byte(statement.WithoutStruck(w.redact(path, 0, string(content.Markdown))))
 	}
 	for i, turn := range content.Turns {
 		if !content.Agent || turn.Role == "user" {
-			content.Turns[i].Text = w.redact(turn.Text)
+			content.Turns[i].Text = w.redact(path, turn.Line, turn.Text)
 		}
 		content.Turns[i].Asked = w.redactQuietly(turn.Asked) // the turn that asks counts it
 	}
@@ -37,7 +40,7 @@ func (w *writer) redactRecords(kind string, records []store.Record) {
 	}
 	for i := range records {
 		r := &records[i]
-		r.Text = w.redact(r.Text)
+		r.Text = w.redact(r.Path, r.StartLine, r.Text)
 		if !w.m.options.KeepSecrets {
 			r.Before, _ = secret.Redact(r.Before)
 			r.After, _ = secret.Redact(r.After)
@@ -45,13 +48,16 @@ func (w *writer) redactRecords(kind string, records []store.Record) {
 	}
 }
 
-func (w *writer) redact(text string) string {
+// redact takes secrets out of a text of a document and notes their places. line is that of the
+// message whose text it is, and 0 for the text of a whole file.
+func (w *writer) redact(path string, line int, text string) string {
 	if w.m.options.KeepSecrets {
 		return text
 	}
 	clean, findings := secret.Redact(text)
 	for _, f := range findings {
-		w.report.Redacted[f.Rule]++
+		at := cmp.Or(line, f.Line)
+		w.report.Redacted[f.Rule] = append(w.report.Redacted[f.Rule], paths.Citation(path, at, at))
 	}
 	return clean
 }

@@ -59,8 +59,8 @@ type IndexReport struct {
 	// Unknown are records of logs that were passed over, if their kind, at that version of the
 	// agent, was not there before this run.
 	Unknown []UnknownRecords `json:"unknown,omitempty"`
-	// Redacted counts removed secrets by kind, such as "github-pat".
-	Redacted map[string]int `json:"redacted,omitempty"`
+	// Redacted cites the lines of removed secrets by kind, such as "github-pat": one for each.
+	Redacted map[string][]string `json:"redacted,omitempty"`
 	// Degraded says why chunks are pending, such as an embedding model that does not answer.
 	Degraded string `json:"degraded,omitempty"`
 	// Rebuilt says why the index was rebuilt; "" if it was not.

@@ -49,7 +49,7 @@ func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, repor
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	report.Redacted, report.SkippedLines, report.SkippedAt = map[string]int{}, map[string]int{}, map[string]string{}
+	report.Redacted, report.SkippedLines, report.SkippedAt = map[string][]string{}, map[string]int{}, map[string]string{}
 	_, left := own.chunks()
 	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress,
 		unfinished: left > 0, forgotten: forgotten, unread: manifest.Unread}, nil
@@ -219,7 +219,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 				return r, nil // touched, not changed
 			}
 		}
-		w.redactContent(&content)
+		w.redactContent(doc.Path, &content)
 		r.entry.Links = w.linksOf(doc, content.Markdown)
 		if err := w.cut(&r, content, earlier, before); err != nil {
 			return r, err
@@ -351,7 +351,7 @@ func requestBefore(place source.Position, content source.Content, earlier string
 // recordsOf leaves out forgotten records; otherwise see the function recordsOf.
 func (w *writer) recordsOf(doc located, content source.Content, request string, said noteDate) (records []store.Record, leftOut, warnings []string) {
 	chunking := w.m.options.Chunking
-	chunking.Redact = w.redact
+	chunking.Redact = func(line int, text string) string { return w.redact(doc.Path, line, text) }
 	cut := func() (records []store.Record, leftOut, warnings []string) {
 		records, leftOut, warnings = recordsOf(doc.Document, content, request, said, chunking)
 		if !content.Agent || content.Noted { // else Session has done it

@@ -264,7 +264,8 @@ func printReport(a *cli, r core.IndexReport) {
 		a.note("%s", warning)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Redacted)) {
-		a.note("took out %s: %s", plain.Count(r.Redacted[kind], "secret"), kind)
+		places := r.Redacted[kind]
+		a.note("took out %s: %s, in %s", plain.Count(len(places), "secret"), kind, someOf(slices.Compact(slices.Clone(places))))
 	}
 	for _, text := range setAsideTexts(r.SetAside) {
 		a.note("%s", text)

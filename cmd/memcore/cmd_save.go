@@ -16,6 +16,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/text/plain"
+	"github.com/memcore/memcore/internal/text/secret"
 )
 
 func saveCommand(a *cli) *cobra.Command {
@@ -99,9 +100,7 @@ func saveText(ctx context.Context, a *cli, r notes.SaveRequest, yes bool) error 
 	if err != nil {
 		return err
 	}
-	for _, f := range saved.Redacted {
-		a.note("a secret was taken out: %s", f.Rule)
-	}
+	noteSecrets(a, "the text", saved.Redacted)
 	if saved.Ignored != "" {
 		a.note("%s now ignores %s", saved.Ignored, filepath.Base(saved.File))
 	}
@@ -116,6 +115,13 @@ func saveText(ctx context.Context, a *cli, r notes.SaveRequest, yes bool) error 
 		remindOfTrust(ctx, a)
 	}
 	return a.printLine("added to %s", saved.Path)
+}
+
+// noteSecrets says which secrets were taken out of a text, and of which of its lines.
+func noteSecrets(a *cli, of string, found []secret.Finding) {
+	if len(found) > 0 {
+		a.note("took out %s of %s: %s", plain.Count(len(found), "secret"), of, secret.Places(found))
+	}
 }
 
 func runUndo(ctx context.Context, a *cli) error {

@@ -11,8 +11,6 @@ import (
 
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/internal/kind"
-	"github.com/memcore/memcore/internal/text/plain"
-	"github.com/memcore/memcore/internal/text/secret"
 )
 
 func sessionAppendCommand(a *cli) *cobra.Command {
@@ -43,7 +41,7 @@ one JSON object a line: {"role": "user", "content": "…"}.`,
 			if strings.TrimSpace(text) == "" {
 				return kind.Usagef("session append: the text is empty")
 			}
-			return appendMessage(a, cmd, s, session.Message{Role: role, Content: text}, session.AppendOptions{Sync: true})
+			return appendMessage(a, cmd, s, session.Message{Role: role, Content: text}, "the text", session.AppendOptions{Sync: true})
 		},
 	}
 	f := cmd.Flags()
@@ -53,10 +51,11 @@ one JSON object a line: {"role": "user", "content": "…"}.`,
 	return cmd
 }
 
-func appendMessage(a *cli, cmd *cobra.Command, s *session.Session, m session.Message, o session.AppendOptions) error {
+// appendMessage appends a message; from says for a person where it is.
+func appendMessage(a *cli, cmd *cobra.Command, s *session.Session, m session.Message, from string, o session.AppendOptions) error {
 	redacted, err := s.Append(cmd.Context(), m, o)
-	if err == nil && len(redacted) > 0 {
-		a.note("took out %s: %s", plain.Count(len(redacted), "secret"), secret.Kinds(redacted))
+	if err == nil {
+		noteSecrets(a, from, redacted)
 	}
 	return err
 }
@@ -72,8 +71,9 @@ func appendLines(a *cli, cmd *cobra.Command, s *session.Session) error {
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			return kind.Usagef("line %d of standard input is no message: %w; the lines before it are written", n, err)
 		}
-		if err := appendMessage(a, cmd, s, m, session.AppendOptions{}); err != nil {
-			return fmt.Errorf("line %d of standard input: %w", n, err)
+		from := fmt.Sprintf("line %d of standard input", n)
+		if err := appendMessage(a, cmd, s, m, "the message in "+from, session.AppendOptions{}); err != nil {
+			return fmt.Errorf("%s: %w", from, err)
 		}
 	}
 	return lines.Err()

@@ -37,11 +37,11 @@ func (x Index) ReadServers(ctx context.Context, at config.Folders, within time.D
 		})
 	}
 	group.Wait()
-	all := resource.Report{Redacted: map[string]int{}}
+	all := resource.Report{Redacted: map[string][]string{}}
 	for _, r := range reports {
 		all.Warnings = append(all.Warnings, r.Warnings...)
-		for rule, n := range r.Redacted {
-			all.Redacted[rule] += n
+		for rule, places := range r.Redacted {
+			all.Redacted[rule] = append(all.Redacted[rule], places...)
 		}
 	}
 	return all
@@ -50,10 +50,10 @@ func (x Index) ReadServers(ctx context.Context, at config.Folders, within time.D
 // AddServers adds a report about servers.
 func AddServers(report *core.IndexReport, read resource.Report) {
 	report.Warnings = append(report.Warnings, read.Warnings...)
-	for rule, n := range read.Redacted {
+	for rule, places := range read.Redacted {
 		if report.Redacted == nil {
-			report.Redacted = map[string]int{}
+			report.Redacted = map[string][]string{}
 		}
-		report.Redacted[rule] += n
+		report.Redacted[rule] = append(report.Redacted[rule], places...)
 	}
 }

@@ -99,7 +99,7 @@ func testToolAnswersAreSafe(t *testing.T, policy string) {
 		}
 	}
 	token := "a <|im_start|> b.md"
-	require.NotContains(t, plainJSON(t, guard.Report(core.IndexReport{Skipped: []source.Skip{{Path: token, Reason: token}}, SkippedLines: map[string]int{token: 1}, Warnings: []string{token},
+	require.NotContains(t, plainJSON(t, guard.Report(core.IndexReport{Skipped: []source.Skip{{Path: token, Reason: token}}, SkippedLines: map[string]int{token: 1}, SkippedAt: map[string]string{"x": token}, Redacted: map[string][]string{"x": {token}}, Warnings: []string{token},
 		Degraded: token, Rebuilt: token})), "<|im_start|>")
 	m, err := s.MCP()
 	require.NoError(t, err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/charset"
 	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/internal/web/reply"
@@ -35,8 +36,8 @@ const (
 type Report struct {
 	// Warnings say what was left out and why, for a person.
 	Warnings []string
-	// Redacted counts the secrets removed from new text, by rule.
-	Redacted map[string]int
+	// Redacted cites the lines of the secrets removed from new text, by rule.
+	Redacted map[string][]string
 }
 
 // Refresh reads and stores the server's resources, unless it did so within that time. After an
@@ -106,7 +107,7 @@ type fetch struct {
 	old      map[string]storedResource // by URI
 	found    []storedResource
 	bytes    int64
-	redacted map[string]int
+	redacted map[string][]string
 	leftOut  map[string]int      // how many, by reason
 	examples map[string][]string // the first of them
 }
@@ -310,9 +311,9 @@ func (f *fetch) one(ctx context.Context, session *session, r *mcp.Resource) (k s
 	} else {
 		for _, finding := range findings {
 			if f.redacted == nil {
-				f.redacted = map[string]int{}
+				f.redacted = map[string][]string{}
 			}
-			f.redacted[finding.Rule]++
+			f.redacted[finding.Rule] = append(f.redacted[finding.Rule], paths.Citation(f.pathOf(r.URI), finding.Line, finding.Line))
 		}
 	}
 	if r.Annotations != nil {

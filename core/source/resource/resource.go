@@ -137,6 +137,9 @@ func New(s Server, o Options) *Source {
 // Name implements source.Source.
 func (s *Source) Name() string { return Scheme + s.server.Name }
 
+// pathOf returns the path of a resource's document.
+func (s *Source) pathOf(uri string) string { return s.Name() + "/" + uri }
+
 func (s *Source) stateFile() string { return filepath.Join(s.folder, "state.json") }
 
 // List implements source.Source. It returns what the last Refresh stored.
@@ -148,7 +151,7 @@ func (s *Source) List(ctx context.Context) (source.Listing, error) {
 	listing := source.Listing{Folders: []string{s.folder}}
 	for _, k := range now.Documents {
 		listing.Documents = append(listing.Documents, source.Document{
-			Path: s.Name() + "/" + k.URI, Scope: source.ScopeGlobal, Kind: source.KindDocument, Format: "mcp", Size: k.Size, ModTime: k.Modified, Changed: k.Changed})
+			Path: s.pathOf(k.URI), Scope: source.ScopeGlobal, Kind: source.KindDocument, Format: "mcp", Size: k.Size, ModTime: k.Modified, Changed: k.Changed})
 	}
 	slices.SortFunc(listing.Documents, func(a, b source.Document) int { return cmp.Compare(a.Path, b.Path) })
 	return listing, ctx.Err()
@@ -182,7 +185,7 @@ func (s *Source) Read(ctx context.Context, doc source.Document, _ source.Positio
 	if err != nil {
 		return source.Content{}, fmt.Errorf("read %s: %w", doc.Path, err)
 	}
-	uri := strings.TrimPrefix(doc.Path, s.Name()+"/")
+	uri := strings.TrimPrefix(doc.Path, s.pathOf(""))
 	i := slices.IndexFunc(now.Documents, func(k storedResource) bool { return k.URI == uri })
 	if i < 0 {
 		return source.Content{}, fmt.Errorf("read %s: %w", doc.Path, os.ErrNotExist)

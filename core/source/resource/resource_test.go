@@ -324,10 +324,10 @@ func TestBudgets(t *testing.T) {
 
 func TestSecretsAreTakenOut(t *testing.T) {
 	const key = "ghp_" + "0123456789abcdefABCDEF0123456789abcd"
-	s := newTestServer(t, map[string]string{"a.md": "the token is " + key, ".env": "X=1"})
+	s := newTestServer(t, map[string]string{"a.md": "# Token\nthe token is " + key, ".env": "X=1"})
 	report, err := s.source().Refresh(t.Context(), 0)
 	require.NoError(t, err)
-	require.Equal(t, map[string]int{"github-pat": 1}, report.Redacted)
+	require.Equal(t, map[string][]string{"github-pat": {"mcp:files/doc://a.md#L2"}}, report.Redacted)
 	require.NotContains(t, fmt.Sprint(s.texts()), key)
 	report, err = s.source().Refresh(t.Context(), 0)
 	require.NoError(t, err)

@@ -93,7 +93,7 @@ func (g Guard) Result(r core.Result) core.Result {
 
 // Report returns the data of refresh_memory, without names and lines of files.
 func Report(r core.IndexReport) core.IndexReport {
-	r.Skipped, r.SkippedLines, r.Warnings, r.SetAside, r.Unknown = nil, nil, nil, nil, nil
+	r.Skipped, r.SkippedLines, r.SkippedAt, r.Warnings, r.SetAside, r.Unknown, r.Redacted = nil, nil, nil, nil, nil, nil, nil
 	r.Degraded, r.Rebuilt = message(r.Degraded), message(r.Rebuilt)
 	return r
 }

@@ -6,6 +6,7 @@ package secret
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -78,6 +79,15 @@ func WithoutCutMark(text string) string {
 		return strings.TrimRight(text[:at], " ")
 	}
 	return text
+}
+
+// Places returns the rules and lines of findings, as a list for a person.
+func Places(findings []Finding) string {
+	var places []string
+	for _, f := range findings {
+		places = append(places, fmt.Sprintf("%s in line %d", f.Rule, f.Line))
+	}
+	return strings.Join(slices.Compact(places), ", ")
 }
 
 // Kinds returns the rules of findings, each once, as a list for a person.
