@@ -64,8 +64,9 @@ that is here with other content is a conflict: nothing is written then, and the 
 Import again to continue or to bring more.
 
 Paths in the other machine's home are looked for in yours; --map says where else a folder is. Clone
-your repositories first: import makes the folders that are not there. An export can hold what
-instructs your agents, and settings: import only your own.`,
+your repositories first: import makes the folders that are not there. What instructs your agents is
+named. Files outside of memory's own folders, such as CLAUDE.md, come only with --outside. Settings,
+which can start programs, come as ~/.beans/config.imported.yaml, which nothing reads.`,
 		Args: arguments(cobra.ExactArgs(1), "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, text := range moves {
@@ -95,6 +96,7 @@ instructs your agents, and settings: import only your own.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&moves, "map", nil, "`OLD=NEW`: a folder there, and the same here; may be repeated")
+	f.BoolVar(&o.Outside, "outside", false, "also files outside of memory's own folders, such as CLAUDE.md")
 	f.BoolVar(&o.Skip, "skip", false, "leave out files in conflict, and those without a place here")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
@@ -106,6 +108,8 @@ func printPlan(a *cli, p archive.Plan) {
 		switch {
 		case s.Action == archive.Conflict:
 			a.note("conflict: %s: %s", s.Path, s.Why)
+		case s.Action == archive.Leave:
+			a.note("left out: %s: %s", s.Path, s.Why)
 		case s.Action == archive.Refuse:
 			a.note("cannot take in %s: %s", s.Name, s.Why)
 		case s.Action == archive.Add && s.Effect != "":
@@ -131,7 +135,7 @@ func printImported(a *cli, p archive.Plan) error {
 		return a.printJSON(p)
 	}
 	var parts []string
-	for _, action := range []string{archive.Add, archive.Same, archive.Conflict, archive.Refuse} {
+	for _, action := range []string{archive.Add, archive.Same, archive.Leave, archive.Conflict, archive.Refuse} {
 		if n := p.Counts[action]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, actionNames[action]))
 		}
@@ -144,4 +148,4 @@ func printImported(a *cli, p archive.Plan) error {
 	return a.printLine("imported: %s", text)
 }
 
-var actionNames = map[string]string{archive.Add: "new", archive.Same: "the same", archive.Conflict: "in conflict", archive.Refuse: "not taken in"}
+var actionNames = map[string]string{archive.Add: "new", archive.Same: "the same", archive.Leave: "left out", archive.Conflict: "in conflict", archive.Refuse: "not taken in"}

@@ -113,6 +113,15 @@ func rotate(log string, limit int64) error {
 	return nil
 }
 
+// IsRecord reports whether a session has such a file, beside its notes: a log, or one of its marks.
+func IsRecord(name string) bool {
+	return isRotated(name) || slices.Contains([]string{messagesName, queuedName, reviewedName, logName}, name)
+}
+
+func isRotated(name string) bool {
+	return strings.HasPrefix(name, "messages-") && strings.HasSuffix(name, ".jsonl") && !strings.Contains(name, "/")
+}
+
 // rotatedLogs returns the paths of the logs that were rotated.
 func (s *Session) rotatedLogs() ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
@@ -121,7 +130,7 @@ func (s *Session) rotatedLogs() ([]string, error) {
 	}
 	var all []string
 	for _, entry := range entries {
-		if name := entry.Name(); strings.HasPrefix(name, "messages-") && strings.HasSuffix(name, ".jsonl") {
+		if name := entry.Name(); isRotated(name) {
 			all = append(all, filepath.Join(s.Dir, name))
 		}
 	}

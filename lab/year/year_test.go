@@ -265,6 +265,9 @@ func TestYear(t *testing.T) {
 	began = time.Now()
 	t.Log(strings.TrimSpace(there.run(there.home, "", "import", file, "--yes", "--map", m.srv+"="+there.srv)))
 	timed("import")
+	settings, err := os.ReadFile(filepath.Join(there.home, ".beans", "config.imported.yaml"))
+	require.NoError(t, err)
+	there.write(filepath.Join(there.home, ".beans", "config.yaml"), string(settings)) // by the person
 	require.Equal(t, left, there.sessions(), "sessions")
 	for i := range *projects {
 		there.write(filepath.Join(there.project(i), ".git", "HEAD"), "ref: refs/heads/main\n")

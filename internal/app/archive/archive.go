@@ -6,7 +6,8 @@
 // size, time and SHA-256. The same files always make the same export.
 //
 // Import writes only files of the manifest, only below the folders that it knows itself, and never
-// over a file with other content.
+// over a file with other content. A project's files outside of memory's own folders, such as
+// CLAUDE.md, need a flag. Settings come under a name that nothing reads: they can start programs.
 package archive
 
 import (
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core/journal"
+	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/internal/app/config"
@@ -99,35 +101,42 @@ func isKept(file string) bool {
 
 // Files with a meaning of their own.
 const (
-	trustFile    = "trust.json"
-	settingsFile = "config.yaml"
-	casesFile    = "memcore-eval.yaml"
+	trustFile     = "trust.json"
+	settingsFile  = "config.yaml"
+	casesFile     = "memcore-eval.yaml"
+	proposalsFile = "proposals.json"
+	// importedFile is where settings come, beside settingsFile.
+	importedFile = "config.imported.yaml"
 )
+
+// ownNames are curated memory files that are memcore's own, in any folder.
+var ownNames = []string{"BEANS.md", "BEANS.local.md"}
 
 // refusal says why a file cannot be in a folder that holds this; "" if it can. hidden is the name
 // of the projects' hidden folder.
-func refusal(holds, path, hidden string) string {
+func refusal(holds, file, hidden string) string {
 	odd := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
-	if len(path) > maxName || !filepath.IsLocal(filepath.FromSlash(path)) || strings.ContainsFunc(path, odd) {
+	if len(file) > maxName || !filepath.IsLocal(filepath.FromSlash(file)) || path.Clean(file) != file || strings.ContainsFunc(file, odd) {
 		return "its path leads elsewhere"
 	}
-	if reason := source.DenyReason(path); reason != "" {
+	if reason := source.DenyReason(file); reason != "" {
 		return reason
 	}
-	markdown := slices.Contains([]string{".md", ".mdc", ".markdown"}, strings.ToLower(filepath.Ext(path)))
+	markdown := slices.Contains([]string{".md", ".mdc", ".markdown"}, strings.ToLower(filepath.Ext(file)))
 	ok := false
 	switch holds {
 	case Global:
-		ok = !isHidden(path) && !isFile(path, settingsFile) && !isFile(path, trustFile)
+		ok = markdown && !isHidden(file)
 	case Settings:
-		ok = path == settingsFile
+		ok = file == settingsFile
 	case Project:
-		ok = path == casesFile || path == ".beans/"+settingsFile || source.IsRules(path) ||
-			markdown && !isHidden(strings.TrimPrefix(path, hidden+"/"))
+		ok = file == casesFile || file == ".beans/"+settingsFile || source.IsRules(file) ||
+			markdown && !isHidden(strings.TrimPrefix(file, hidden+"/"))
 	case Sessions:
-		ok = !isHidden(path)
+		_, inSession, _ := strings.Cut(file, "/")
+		ok = file == proposalsFile || session.IsRecord(inSession) || markdown && !isHidden(file)
 	case State:
-		ok = slices.Contains(stateFiles, path) || isKept(path)
+		ok = slices.Contains(stateFiles, file) || isKept(file)
 	}
 	if !ok {
 		return "such a file does not belong there"

@@ -113,10 +113,11 @@ func TestMove(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]string{
-		filepath.Join(project, "BEANS.md"):              "can instruct your agents",
-		filepath.Join(home, ".beans", "BEANS.md"):       "can instruct your agents",
-		filepath.Join(project, ".beans", "config.yaml"): "settings, which can start programs",
-		filepath.Join(home, ".beans", "config.yaml"):    "settings, which can start programs",
+		filepath.Join(project, "BEANS.md"):                    "can instruct your agents",
+		filepath.Join(home, ".beans", "BEANS.md"):             "can instruct your agents",
+		filepath.Join(project, ".beans", "config.yaml"):       "holds settings of the workspace",
+		filepath.Join(project, "memcore-eval.yaml"):           "holds questions of 'memcore eval'",
+		filepath.Join(home, ".beans", "config.imported.yaml"): "holds settings, which can start programs and name servers: they do nothing there; copy those that you want into config.yaml",
 	}, effects)
 	p, err := Import(t.Context(), there, target, o, always)
 	require.NoError(t, err)
@@ -126,6 +127,10 @@ func TestMove(t *testing.T) {
 		file := filepath.Join(project, name)
 		if strings.HasPrefix(name, "../home/") {
 			file = filepath.Join(home, strings.TrimPrefix(name, "../home/"))
+		}
+		if name == "../home/.beans/config.yaml" {
+			require.NoFileExists(t, file, "settings do nothing by being imported")
+			file = filepath.Join(home, ".beans", "config.imported.yaml")
 		}
 		if !kept(name) {
 			require.NoFileExists(t, file)
@@ -417,12 +422,79 @@ func TestExportOfDamagedSources(t *testing.T) {
 	require.True(t, slices.ContainsFunc(e.LeftOut, func(l LeftOut) bool { return l.What == "registered paths of "+w.Project }), e.LeftOut)
 }
 
-func TestEffectOfSettings(t *testing.T) {
-	w, _ := elsewhere(t)
-	i := &importer{w: w}
-	for _, path := range []string{".beans/config.yaml", ".beans/Config.yaml", "config.yaml."} {
-		require.Equal(t, "settings, which can start programs", i.effect(Project, path), path)
+// What instructs agents is named, and what other programs read or start is not written, whatever an
+// export calls its folders and files.
+func TestHostileExportOfHarmlessLooks(t *testing.T) {
+	w, home := elsewhere(t)
+	sum := sumOf([]byte("evil"))
+	m := Manifest{Format: format}
+	var entries []tar.Header
+	want := map[string]string{}
+	for _, f := range []struct{ holds, folder, project, file, action string }{
+		{Settings, "settings", "", "config.yaml", Add},
+		{Global, "global", "", "BEANS.md", Add},
+		{Global, "global", "", "package.json", Refuse},
+		{Global, "global", "", "run.sh", Refuse},
+		{Project, "home", home, "BEANS.md", Add},
+		{Project, "home", home, "data/memory/facts/a.md", Add},
+		{Project, "home", home, "AGENTS.md", Leave},
+		{Project, "home", home, "README.md", Leave},
+		{Project, "home", home, ".claude/CLAUDE.md", Leave},
+		{Project, "home", home, ".beans/../CLAUDE.md", Refuse},
+		{Project, "home", home, "data/memory/../../CLAUDE.md", Refuse},
+		{Project, "home", home, ".beans/config.yaml", Refuse},
+		{Project, "home", home, "package.json", Refuse},
+		{Project, "home", home, "chat.json", Refuse},
+		{Project, "home", home, "Library/Application Support/Claude/claude_desktop_config.json", Refuse},
+		{Project, "claude", home + "/.claude", "BEANS.md", Refuse},
+		{Project, "claude", home + "/.claude", "CLAUDE.md", Refuse},
+		{Project, "rules", home + "/.claude/rules", "data/memory/facts/a.md", Refuse},
+		{Project, "cursor", home + "/work/.cursor/rules", "data/memory/facts/a.md", Refuse},
+		{Sessions, "sessions/--a--", "", "proposals.json", Add},
+		{Sessions, "sessions/--a--", "", "s1/messages.jsonl", Add},
+		{Sessions, "sessions/--a--", "", "s1/working-memory/detail/a.md", Add},
+		{Sessions, "sessions/--a--", "", "s1/allowed.json", Refuse},
+		{Sessions, "sessions/--a--", "", "package.json", Refuse},
+	} {
+		folder := Folder{Name: f.folder, Holds: f.holds, Project: f.project}
+		if !slices.Contains(m.Folders, folder) {
+			m.Folders = append(m.Folders, folder)
+		}
+		file := File{Folder: f.folder, Path: f.file, Size: 4, SHA256: sum}
+		m.Files = append(m.Files, file)
+		entries = append(entries, tar.Header{Typeflag: tar.TypeReg, Name: file.name()})
+		want[file.name()] = f.action
 	}
+	before := below(t, home)
+	target := pack(t, m, entries...)
+	p, err := Import(t.Context(), w, target, Options{Skip: true}, always)
+	require.NoError(t, err)
+	got := map[string]string{}
+	for _, s := range p.Steps {
+		got[s.Name] = s.Action
+	}
+	require.Equal(t, want, got)
+	added := []string{".ai/sessions/--a--/proposals.json", ".ai/sessions/--a--/s1/messages.jsonl", ".ai/sessions/--a--/s1/working-memory/detail/a.md",
+		".beans/BEANS.md", ".beans/config.imported.yaml", "BEANS.md", "data/memory/facts/a.md"}
+	require.ElementsMatch(t, append(added, before...), below(t, home))
+
+	p, err = Import(t.Context(), w, target, Options{Skip: true, Outside: true}, always)
+	require.NoError(t, err)
+	require.Equal(t, 3, p.Counts[Add])
+	require.Zero(t, p.Counts[Leave])
+	require.ElementsMatch(t, append(added, append(before, "AGENTS.md", "README.md", ".claude/CLAUDE.md")...), below(t, home))
+}
+
+// below returns the files below a folder.
+func below(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, name)
+		}
+		return err
+	}))
+	return files
 }
 
 // Other spellings of trust and settings, which are theirs on some systems, are not exported as

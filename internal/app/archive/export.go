@@ -128,7 +128,10 @@ func (x *exporter) project(ctx context.Context, p inventory.Project) {
 	if err != nil {
 		x.leave("curated memory of "+p.Path, err.Error())
 	}
-	files := []string{filepath.Join(p.Path, ".beans", settingsFile), filepath.Join(p.Path, casesFile)}
+	files := []string{filepath.Join(p.Path, casesFile)}
+	if !there.AtHome() { // there they are the user's
+		files = append(files, filepath.Join(p.Path, ".beans", settingsFile))
+	}
 	for _, f := range memory.Files {
 		if f.Plugin == "" {
 			files = append(append(files, f.File), f.Imported...)

@@ -30,6 +30,7 @@ const (
 	Add      = "add"
 	Same     = "same"     // it is there already
 	Conflict = "conflict" // a file with other content is there
+	Leave    = "leave"    // it is outside of memory's own folders
 	Refuse   = "refuse"
 )
 
@@ -39,7 +40,7 @@ type Step struct {
 	Name   string `json:"name"`             // in the export
 	Folder string `json:"folder,omitempty"` // on this machine
 	Path   string `json:"path,omitempty"`   // on this machine
-	Why    string `json:"why,omitempty"`    // of a conflict or a refusal
+	Why    string `json:"why,omitempty"`    // it is not added
 	Effect string `json:"effect,omitempty"` // what the file does beside being found
 
 	file  File
@@ -78,6 +79,8 @@ func ParseMove(text string) (Move, error) {
 type Options struct {
 	Moves []Move
 	Skip  bool // leave out files in conflict, and refused ones, instead of refusing all
+	// Outside also takes in files outside of memory's own folders, such as CLAUDE.md.
+	Outside bool
 }
 
 // Import plans what an export brings, and does it if agreed says so. With a conflict or a refused
@@ -92,7 +95,7 @@ func Import(ctx context.Context, w *app.Workspace, name string, o Options, agree
 	if err != nil {
 		return p, err
 	}
-	i := &importer{w: w, at: at, given: o.Moves, moves: slices.Clone(o.Moves)}
+	i := &importer{w: w, at: at, given: o.Moves, moves: slices.Clone(o.Moves), outside: o.Outside}
 	if p, err = i.plan(ctx, name); err != nil || !agreed(p) {
 		return p, err
 	}
@@ -110,10 +113,11 @@ func Import(ctx context.Context, w *app.Workspace, name string, o Options, agree
 // An importer takes in an export.
 type importer struct {
 	Manifest
-	w     *app.Workspace
-	at    config.Folders
-	given []Move // of --map
-	moves []Move // also of the home folder; the longest first
+	w       *app.Workspace
+	at      config.Folders
+	given   []Move // of --map
+	moves   []Move // also of the home folder; the longest first
+	outside bool
 }
 
 // here returns where a path of the other machine is on this one; "" if it is nowhere, as a path of
@@ -131,15 +135,16 @@ func (i *importer) here(there string) string {
 }
 
 // isCovered reports whether an export may bring something to a path: below the home folder, this
-// workspace, or what --map names.
+// workspace, or what --map names. In hidden folders, such as ~/.claude/rules, agents take any
+// Markdown for instruction.
 func (i *importer) isCovered(path string) bool {
 	folders := []string{i.w.Home, i.w.Project}
 	for _, move := range i.given {
 		folders = append(folders, move.To)
 	}
 	return slices.ContainsFunc(folders, func(folder string) bool {
-		_, inside := paths.Within(paths.Resolve(folder), path)
-		return folder != "" && inside
+		rel, inside := paths.Within(paths.Resolve(folder), path)
+		return folder != "" && inside && (rel == "." || !isHidden(filepath.ToSlash(rel)))
 	})
 }
 
@@ -156,7 +161,7 @@ func (i *importer) folderOf(f Folder) (string, error) {
 		parent, name = i.w.Home, ".beans"
 	case Project:
 		if parent, name = filepath.Split(project); !i.isCovered(project) {
-			return "", errors.New("it is outside of the home folder: name its place with --map OLD=NEW")
+			return "", errors.New("it is outside of the home folder, or hidden: name its place with --map OLD=NEW")
 		}
 	case Sessions:
 		parent = i.w.Expand(i.w.Settings.SessionsDir)
@@ -252,8 +257,15 @@ func (i *importer) decide(s *Step, in Folder) {
 		s.Why = err.Error()
 		return
 	}
-	s.Path = filepath.Join(s.Folder, filepath.FromSlash(f.Path))
-	here, _, err := safefile.ReadFile(paths.Resolve(s.Folder), filepath.FromSlash(f.Path), maxFile)
+	if in.Holds == Settings {
+		s.file.Path = importedFile
+	}
+	s.Path = filepath.Join(s.Folder, filepath.FromSlash(s.file.Path))
+	if in.Holds == Project && strings.EqualFold(s.Path, filepath.Join(paths.Resolve(i.w.Home), ".beans", settingsFile)) {
+		s.Why = "these would be your own settings"
+		return
+	}
+	here, _, err := safefile.ReadFile(paths.Resolve(s.Folder), filepath.FromSlash(s.file.Path), maxFile)
 	if filepath.Ext(f.Path) == ".jsonl" && f.Size >= 0 && f.Size < int64(len(here)) {
 		here = here[:f.Size] // a log only grows
 	}
@@ -267,16 +279,34 @@ func (i *importer) decide(s *Step, in Folder) {
 	default:
 		s.Action, s.Why = Conflict, "another is here"
 	}
+	if s.Action != Same && in.Holds == Project && !i.outside && !i.isOwn(f.Path) {
+		s.Action, s.Why = Leave, "it is outside of memory's own folders: --outside takes it in"
+	}
+}
+
+// isOwn reports whether a file of a project is in a folder of memory, or is memcore's by its name.
+func (i *importer) isOwn(file string) bool {
+	return i.isData(file) || strings.HasPrefix(file, i.w.Settings.Folder+"/") || file == ".beans/"+settingsFile || file == casesFile ||
+		slices.Contains(ownNames, path.Base(file)) && !isHidden(file)
+}
+
+// isData reports whether a file of a project is a fact or an episode.
+func (i *importer) isData(file string) bool {
+	data, err := filepath.Rel(i.w.Project, i.w.DataDir())
+	_, inside := paths.Within(filepath.ToSlash(data), file)
+	return err == nil && inside
 }
 
 // effect says what a file does beside being found.
 func (i *importer) effect(holds, path string) string {
-	data, _ := filepath.Rel(i.w.Project, i.w.DataDir())
-	_, isData := paths.Within(filepath.ToSlash(data), path)
 	switch {
-	case isFile(path[strings.LastIndex(path, "/")+1:], settingsFile):
-		return "settings, which can start programs"
-	case holds == Global && !isData, holds == Project && (!isData || source.IsRules(path)) && path != casesFile:
+	case holds == Settings:
+		return "holds settings, which can start programs and name servers: they do nothing there; copy those that you want into " + settingsFile
+	case path == ".beans/"+settingsFile:
+		return "holds settings of the workspace"
+	case path == casesFile:
+		return "holds questions of 'memcore eval'"
+	case holds == Global && !i.isData(path), holds == Project && (!i.isData(path) || source.IsRules(path)):
 		return "can instruct your agents"
 	}
 	return ""
