@@ -34,7 +34,7 @@ Secrets are taken out (memory.redact). What is left out is listed.`,
 				a.note("left out %s: %s", left.What, left.Why)
 			}
 			if len(e.Redacted) > 0 {
-				a.note("took secrets out of %s", someOf(e.Redacted))
+				a.note("took secrets out of %s", someOf(slices.Compact(e.Redacted)))
 			}
 			return a.printLine("exported to %s: %s of %s, %s, %s", e.Path, plain.Count(e.Files, "file"), plain.Count(e.Projects, "project"), plain.Count(e.Sessions, "session"), plain.Bytes(e.Bytes))
 		},

@@ -97,7 +97,7 @@ func kept(name string) bool {
 // What is exported is the same after an import at other paths.
 func TestMove(t *testing.T) {
 	from, target, e := exporting(t, "file.tar.gz")
-	require.Len(t, e.Redacted, 1, "not memcore's own hashes")
+	require.Equal(t, []string{filepath.Join(from.Project, "data", "memory", "episodes", "2026.md") + "#L3"}, e.Redacted, "not memcore's own hashes")
 	require.Equal(t, 1, e.Sessions)
 	there, home := elsewhere(t)
 	project := filepath.Join(home, "moved")
@@ -510,10 +510,20 @@ func TestExportOfOtherSpellings(t *testing.T) {
 }
 
 func TestJSONWithoutSecretsKeepsHashes(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"key":"db689a5733e364f2","score":0.25}`:                                                    `{"key":"db689a5733e364f2","score":0.25}`,
-		`{"key":"db689a5733e364f2","prompt":"use \"ghp_16C7e42F292c6912E7710c838347Ae178B4a\" <b>"}`: `{"key":"db689a5733e364f2","prompt":"use \"[redacted: github-pat]\" \u003cb\u003e"}`,
+	for _, tt := range []struct {
+		text, want string
+		lines      []int
+	}{
+		{`{"key":"db689a5733e364f2","score":0.25}`, `{"key":"db689a5733e364f2","score":0.25}`, nil},
+		{"{}\n" + `{"key":"db689a5733e364f2","prompt":"use \"ghp_16C7e42F292c6912E7710c838347Ae178B4a\" <b>"}` + "\n",
+			"{}\n" + `{"key":"db689a5733e364f2","prompt":"use \"[redacted: github-pat]\" \u003cb\u003e"}` + "\n", []int{2}},
 	} {
-		require.Equal(t, want, jsonSecretless(text))
+		clean, found := redactJSON(tt.text)
+		require.Equal(t, tt.want, clean)
+		var lines []int
+		for _, f := range found {
+			lines = append(lines, f.Line)
+		}
+		require.Equal(t, tt.lines, lines)
 	}
 }

@@ -32,7 +32,7 @@ type Exported struct {
 	Bytes    int64     `json:"bytes"` // before they were packed
 	Projects int       `json:"projects"`
 	Sessions int       `json:"sessions"`
-	Redacted []string  `json:"redacted"` // files, on this machine, that secrets were taken out of
+	Redacted []string  `json:"redacted"` // lines of files on this machine that secrets were taken out of
 	LeftOut  []LeftOut `json:"leftOut"`
 }
 
@@ -209,7 +209,7 @@ func (x *exporter) read(to Folder, top, path string) ([]byte, error) {
 	if to.Holds == State && isKept(path) {
 		redact := func(text string) string { return text }
 		if x.w.Settings.Redact {
-			redact = secretless
+			redact = func(text string) string { text, _ = secret.Redact(text); return text }
 		}
 		return keptlog.In(filepath.Dir(disk)).Copy(filepath.Base(disk), redact)
 	}
@@ -235,37 +235,46 @@ func (x *exporter) withoutSecrets(disk string, data []byte) ([]byte, error) {
 	if !x.w.Settings.Redact {
 		return data, nil
 	}
-	take := secretless
+	take := secret.Redact
 	if ext := filepath.Ext(disk); ext == ".json" || ext == ".jsonl" {
-		take = jsonSecretless
+		take = redactJSON
 	}
-	text := take(string(data))
-	if text == string(data) {
+	text, found := take(string(data))
+	if len(found) == 0 {
 		return data, nil
 	}
 	if filepath.Ext(disk) == ".yaml" {
 		return nil, errors.New("it holds a secret: copy it yourself")
 	}
-	x.Redacted = append(x.Redacted, disk)
+	for _, f := range found {
+		x.Redacted = append(x.Redacted, paths.Citation(disk, f.Line, f.Line))
+	}
 	return []byte(text), nil
-}
-
-func secretless(text string) string {
-	text, _ = secret.Redact(text)
-	return text
 }
 
 var jsonString = lazy.Regexp(`"(?:[^"\\]|\\.)*"`)
 
-// jsonSecretless looks at each string of JSON alone, so that JSON stays JSON: beside a name such
-// as "key", a hash of memcore's own would count as a secret.
-func jsonSecretless(text string) string {
-	return jsonString().ReplaceAllStringFunc(text, func(literal string) string {
+// redactJSON looks at each string of JSON alone, so that JSON stays JSON: beside a name such as
+// "key", a hash of memcore's own would count as a secret.
+func redactJSON(text string) (clean string, found []secret.Finding) {
+	var b strings.Builder
+	at, line := 0, 1
+	for _, place := range jsonString().FindAllStringIndex(text, -1) {
+		literal := text[place[0]:place[1]]
+		line += strings.Count(text[at:place[0]], "\n")
+		b.WriteString(text[at:place[0]])
+		at = place[1]
 		var value string
-		if json.Unmarshal([]byte(literal), &value) != nil || secretless(value) == value {
-			return literal
+		if json.Unmarshal([]byte(literal), &value) == nil {
+			if value, in := secret.Redact(value); len(in) > 0 {
+				quoted, _ := json.Marshal(value)
+				literal = string(quoted)
+				for _, f := range in {
+					found = append(found, secret.Finding{Rule: f.Rule, Line: line})
+				}
+			}
 		}
-		quoted, _ := json.Marshal(secretless(value))
-		return string(quoted)
-	})
+		b.WriteString(literal)
+	}
+	return b.String() + text[at:], found
 }
