@@ -263,17 +263,25 @@ func askedKind(question string) (asked kind) {
 	return asked
 }
 
-// asksAssistant knows English questions about a conversation: "what did you recommend", "remind
-// me".
-func asksAssistant(question string) (does bool) {
-	person, before := false, ""
+// asksAssistant knows English questions about what an assistant has said: "what did you recommend",
+// "the shop that you mentioned", "remind me". A request to say something now, "can you list", is
+// none, nor is a question about what the user has said.
+func asksAssistant(question string) bool {
+	var said, userSaid, earlier bool
+	subject, did, before := "", false, ""
 	eachWord(question, func(word string) bool {
-		does = person && sayingVerbs[word] || before == "remind" && word == "me" || earlierWords[before] && conversationWords[word]
-		person = person || word == "you" || word == "we"
+		switch {
+		case word == "you" || word == "we" || word == "i":
+			subject, did = word, before == "did"
+		case saidVerbs[word] || did && sayVerbs[word] || before == "brought" && word == "up":
+			said = said || subject == "you" || subject == "we"
+			userSaid = userSaid || subject == "i"
+		}
+		earlier = earlier || before == "remind" && word == "me" || earlierWords[before] && conversationWords[word]
 		before = word
-		return !does
+		return true
 	})
-	return does
+	return said || earlier && !userSaid
 }
 
 // answersKind finds a time or number, as asked.
@@ -301,10 +309,10 @@ var (
 		weekend week weeks month months year years summer winter spring autumn
 		january february march april june july august september october november december
 		monday tuesday wednesday thursday friday saturday sunday`)
-	numbers          = setOf("one two three four five six seven eight nine ten dozen hundred couple several few")
-	firstPersonWords = setOf("i my mine me we our ours")
-	sayingVerbs      = setOf(`told tell said say mention mentioned recommend recommended suggest suggested provide provided gave give
-		advise advised list listed explain explained discuss discussed talk talked`)
+	numbers           = setOf("one two three four five six seven eight nine ten dozen hundred couple several few")
+	firstPersonWords  = setOf("i my mine me we our ours")
+	sayVerbs          = setOf("tell say mention recommend suggest provide give advise list explain discuss talk")
+	saidVerbs         = setOf("told said mentioned recommended suggested provided gave advised listed explained discussed talked")
 	earlierWords      = setOf("previous last earlier our")
 	conversationWords = setOf("chat conversation discussion")
 )
