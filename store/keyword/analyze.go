@@ -12,19 +12,19 @@ const longest = 128
 // newQueryAnalyzer drops stop words, and single letters of scripts without spaces: pairs are more
 // specific. parse stems.
 func newQueryAnalyzer() analysis.Analyzer {
-	return &analysis.DefaultAnalyzer{CharFilters: []analysis.CharFilter{folding{}}, Tokenizer: lexer{}}
+	return newAnalyzer(lexer{})
 }
 
 // A textAnalyzer caches stems. It is not safe for concurrent use.
 type textAnalyzer struct {
-	analysis.DefaultAnalyzer
+	analyzer
 	stems map[*language]map[string][]byte // stemming costs ten times a look-up
 }
 
 func newTextAnalyzer() *textAnalyzer {
 	return &textAnalyzer{
-		DefaultAnalyzer: analysis.DefaultAnalyzer{CharFilters: []analysis.CharFilter{folding{}}, Tokenizer: lexer{characters: true}},
-		stems:           map[*language]map[string][]byte{},
+		analyzer: newAnalyzer(lexer{characters: true}),
+		stems:    map[*language]map[string][]byte{},
 	}
 }
 

@@ -309,7 +309,7 @@ func TestDamageIsTold(t *testing.T) {
 		{"a later format", func(t *testing.T, dir, _ string) { writeManifest(t, filepath.Join(dir, "1"), otherFormat(100), "?") }, store.ErrNewer},
 		{"segments of a later format", func(t *testing.T, dir, _ string) { writeManifest(t, filepath.Join(dir, "1"), otherFormat(1), "?") }, store.ErrNewer},
 		{"the number of the format is damaged", func(t *testing.T, dir, _ string) {
-			replaceInFile(t, filepath.Join(dir, "1", store.ManifestFile), fmt.Sprintf(`"format":%d`, format.Number), `"format":917`)
+			replaceInFile(t, filepath.Join(dir, "1", store.ManifestFile), fmt.Sprintf(`"format":%d`, format.Number), fmt.Sprintf(`"format":%d`, format.Number+100))
 		}, store.ErrCorrupt},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -221,7 +221,7 @@ func latinOf(text string) (l latin) {
 			continue
 		}
 		l.foreign++
-		if r >= 0x1EA0 && r <= 0x1EF9 || strings.ContainsRune("ăĂđĐơƠưƯ", r) {
+		if isVietnamese(r) || strings.ContainsRune("ăĂđĐ", r) {
 			l.vietnamese++
 		}
 	}

@@ -18,7 +18,8 @@ import (
 //	6: languages that only their letters show are a facet
 //	7: the text of a record is a facet
 //	8: a record has aliases
-const mapping = 8
+//	9: words in Vietnamese are terms with their accents, too
+const mapping = 9
 
 var format = store.ManifestFormat{Kind: "keywords", Number: 100*mapping + int(zap.Version)}
 
