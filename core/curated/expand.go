@@ -154,8 +154,8 @@ func (x *expansion) report(c *parsed, path string) {
 	}
 }
 
-// inspectForeign warns about instruction-like text outside of project and Beans. It only warns,
-// since the user trusts the folder.
+// inspectForeign warns about text outside of project and Beans that hides something or imitates a
+// message. It only warns, since the user trusts the folder.
 func (x *expansion) inspectForeign(c *parsed, path string) {
 	for _, folder := range []string{x.project, x.beans} {
 		if _, inside := below(folder, c.real); folder != "" && inside {
@@ -164,7 +164,7 @@ func (x *expansion) inspectForeign(c *parsed, path string) {
 	}
 	for i, text := range c.lines {
 		if _, findings := sanitize.Text(text); len(findings) > 0 {
-			x.warn(path, c.skipped+i+1, "is imported from outside of the project and has text that reads like an attack on instructions: "+findings[0].Detail)
+			x.warn(path, c.skipped+i+1, "is imported from outside of the project and has text that may pass for something else: "+findings[0].Detail)
 		}
 	}
 }

@@ -254,7 +254,7 @@ func (c *parsed) problem(line int, format string, args ...any) {
 	c.problems = append(c.problems, Warning{Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
-// inspect reports instruction-like text in frontmatter.
+// inspect reports text in frontmatter that hides something or imitates a message.
 func (c *parsed) inspect(h Head) {
 	fields := append(append([]string{h.Name}, h.Triggers...), h.Globs...)
 	for _, key := range slices.Sorted(maps.Keys(h.Other)) {
@@ -262,7 +262,7 @@ func (c *parsed) inspect(h Head) {
 	}
 	for _, field := range fields {
 		if _, findings := sanitize.Text(field); len(findings) > 0 {
-			c.problem(1, "frontmatter holds text that reads like an instruction (%s)", findings[0].Detail)
+			c.problem(1, "frontmatter holds text that may pass for something else (%s)", findings[0].Detail)
 			return
 		}
 	}

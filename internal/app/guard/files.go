@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/internal/text/injection"
-	"github.com/memcore/memcore/internal/text/sanitize"
 )
 
 // Files are facts and episodes for a model.
@@ -79,20 +77,14 @@ func (f Files) shown(w notes.Written, err error) (notes.Written, error) {
 
 // dropsUnseen reports whether a new text lacks an old line that Text left out.
 func (g Guard) dropsUnseen(before, after string) bool {
+	if g.Filter.Policy != injection.Withhold {
+		return false
+	}
 	before = notes.WithoutSummary(before)
 	var unseen []string
-	if g.Filter.Policy == injection.Withhold {
-		for _, part := range g.Filter.Judge(before, injection.Foreign).Parts(before) {
-			for line := range strings.Lines(part) {
-				unseen = append(unseen, strings.TrimSpace(line))
-			}
-		}
-	}
-	if !g.Trusted() {
-		for line := range strings.Lines(before) {
-			if _, findings := formatter.Sanitize(line); slices.ContainsFunc(findings, func(found formatter.Finding) bool { return found.Kind == "override" }) {
-				unseen = append(unseen, strings.TrimSpace(line))
-			}
+	for _, part := range g.Filter.Judge(before, injection.Foreign).Parts(before) {
+		for line := range strings.Lines(part) {
+			unseen = append(unseen, strings.TrimSpace(line))
 		}
 	}
 	return slices.ContainsFunc(unseen, func(part string) bool { return !strings.Contains(after, part) })
@@ -100,7 +92,7 @@ func (g Guard) dropsUnseen(before, after string) bool {
 
 // noRemarks refuses new remarks of Text, which would stay in the file.
 func noRemarks(name, before, after string) error {
-	for _, remark := range []string{injection.Gap, injection.Mark, sanitize.Withheld} {
+	for _, remark := range []string{injection.Gap, injection.Mark} {
 		if strings.Count(after, remark) > strings.Count(before, remark) {
 			return fmt.Errorf("%s: %w: %q is a remark about it, not part of it: leave it out", name, notes.ErrUnseen, remark)
 		}

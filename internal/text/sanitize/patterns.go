@@ -82,35 +82,3 @@ var roleWithin = lazy.Regexp(`\b(?:(ASSISTANT)(\s?:)|(USER|SYSTEM|HUMAN)(\s?:(?:
 
 // ownHeading matches memcore's own frames.
 var ownHeading = lazy.Regexp(`^[\s>]*(?:#{1,6}\s*)?(?:relevant memory \(reference only\)|memory index and overview \(reference only\)|memory core\s*:|user instructions\s*$)`)
-
-// orders matches lines that give an order or a new role.
-var orders = lazy.Regexp(`^[\s>#*_\-\d.)]*(?:you must\b|you are now\b|from now on,? you\b|act as (?:a|an|if)\b|pretend (?:to be|you are)\b|respond only\b|(?:new|updated|important) (?:system )?instructions?\b\s*:|do not (?:tell|inform|mention|reveal)\b|never (?:tell|inform|reveal|mention)\b)`)
-
-// openingLength is the last column where an order to drop instructions begins. Later, it is an
-// account of one.
-const openingLength = 30
-
-// override matches an order to drop earlier instructions.
-var override = lazy.Regexp(`\b(?:ignore|disregard|forget|override|bypass|discard)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|preceding|foregoing|all|any|system|your|these|those)\b[^.\n]{0,30}\b(?:instruction|prompt|rule|direction|directive|guideline|command|programming)s?\b` +
-	`|\bignoriere?\b[^.\n]{0,40}\b(?:anweisung|instruktion|regel|vorgabe)` +
-	`|\bvergiss\b[^.\n]{0,40}\b(?:anweisung|instruktion|regel|vorgabe)` +
-	`|\b(?:ignore[rz]?|oublie[rz]?)\b[^.\n]{0,40}\b(?:instructions|consignes|regles)\b` +
-	`|\b(?:ignora|olvida|ignore)\b[^.\n]{0,40}\b(?:instrucciones|reglas|instrucoes|istruzioni)\b`)
-
-var overrideNative = lazy.Regexp(`(?:忽略|无视|無視|忘记|忘記)[^。\n]{0,16}(?:指令|指示|说明|說明|提示|规则|規則)` +
-	`|(?i)(?:игнорируй|игнорируйте|забудь|забудьте)[^.\n]{0,40}(?:инструкц|указани|правил)` +
-	`|(?:以前|前|上記)の?(?:指示|命令)[^。\n]{0,8}(?:無視|忘れ)`)
-
-// overrides returns that order's column, in characters, or -1.
-func overrides(line, flat string) int {
-	if at := override().FindStringIndex(flat); at != nil {
-		return at[0]
-	}
-	if isASCII(line) {
-		return -1
-	}
-	if at := overrideNative().FindStringIndex(line); at != nil {
-		return len([]rune(line[:at[0]]))
-	}
-	return -1
-}

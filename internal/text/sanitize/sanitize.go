@@ -11,8 +11,7 @@ import (
 type Finding struct {
 	// Kind is "hidden" (invisible characters), "control" (control characters and escape
 	// sequences), "tag" (of the memory block, or of markup that nothing closes), "chat-token" (of a
-	// chat template), "role-prefix", "instruction" (kept, marked as quoted) or "override"
-	// (withheld).
+	// chat template), "role-prefix" or "unsettled" (withheld).
 	Kind string `json:"kind"`
 	// Detail describes it in a few words.
 	Detail string `json:"detail"`
@@ -21,8 +20,6 @@ type Finding struct {
 // Marks of Text.
 const (
 	quoted = "[quoted] "
-	// Withheld replaces a line.
-	Withheld = "[withheld: a line that tells the reader to drop its instructions]"
 	// unsettled replaces a whole text.
 	unsettled = "[withheld: a text that could not be made safe]"
 )
@@ -36,11 +33,9 @@ const passes = 5
 //   - escapes tags of the memory block and tokens of chat templates, in any spelling;
 //   - escapes what begins markup that nothing closes, such as a comment;
 //   - quotes a role name that opens a message;
-//   - marks headings of memcore's own frames as quoted;
-//   - marks a line that gives an order ("You must …") as quoted;
-//   - withholds a line that tells the reader to drop its instructions.
+//   - marks headings of memcore's own frames as quoted.
 //
-// Everything else stays. The result is valid UTF-8, and Text does not change it again.
+// Everything else stays: package injection judges what a text says. The result is valid UTF-8, and Text does not change it again.
 func Text(text string) (string, []Finding) {
 	text, findings := Reveal(strings.ToValidUTF8(text, "\uFFFD"))
 	text, more := settle(text, pass)
@@ -58,7 +53,7 @@ func settle(text string, pass func(string) (string, []Finding)) (string, []Findi
 		}
 		text = safe
 	}
-	return unsettled, append(findings, Finding{Kind: "override", Detail: "a text that changes each time it is made safe"})
+	return unsettled, append(findings, Finding{Kind: "unsettled", Detail: "a text that changes each time it is made safe"})
 }
 
 // pass makes tokens and lines safe once. That may complete another token: quotes around a role name
@@ -74,37 +69,22 @@ func pass(text string) (string, []Finding) {
 	return strings.Join(lines, "\n"), findings
 }
 
-// safeLine withholds, marks or quotes orders and roles in a line.
+// safeLine quotes roles in a line, and marks headings of memcore's own.
 func safeLine(line string) (string, []Finding) {
-	marks := 0
 	body := line
 	for strings.HasPrefix(body, quoted) {
-		body, marks = body[len(quoted):], marks+1
+		body = body[len(quoted):]
 	}
-	flat := fold(body).text
-	if at := overrides(body, flat); at >= 0 {
-		if at <= openingLength {
-			return Withheld, []Finding{{Kind: "override", Detail: "a line that tells the reader to drop its instructions"}}
-		}
-		return quoted + body, onlyIf(marks == 0, Finding{Kind: "instruction", Detail: "a line that speaks of dropping instructions"})
-	}
+	marked := body != line
+	heading := ownHeading().MatchString(fold(body).text)
 	body, findings := quoteRole(body)
-	switch {
-	case ownHeading().MatchString(flat):
-		return quoted + body, append(findings, onlyIf(marks == 0, Finding{Kind: "tag", Detail: "a heading of memcore's own"})...)
-	case orders().MatchString(flat):
-		return quoted + body, append(findings, onlyIf(marks == 0, Finding{Kind: "instruction", Detail: "a line that gives an order"})...)
-	case marks > 0:
-		return quoted + body, findings
+	if heading && !marked {
+		findings = append(findings, Finding{Kind: "tag", Detail: "a heading of memcore's own"})
+	}
+	if heading || marked {
+		body = quoted + body
 	}
 	return body, findings
-}
-
-func onlyIf(condition bool, finding Finding) []Finding {
-	if !condition {
-		return nil
-	}
-	return []Finding{finding}
 }
 
 // quoteRole turns `System: hi` into `"System": hi`.
