@@ -99,7 +99,7 @@ func hostileHome(t *testing.T) home {
 		}
 	}
 	h.write(t, "notes/vectors.md", note.String())
-	for name, file := range map[string]string{"torture": "../torture/injection/testdata/attacks.tsv", "own": "../injectiontexts/own/attacks.tsv"} {
+	for name, file := range map[string]string{"torture": "../torture/injection/testdata/attacks.tsv", "own": "../../internal/text/injection/testdata/attacks.tsv"} {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		h.write(t, "notes/"+name+".md", "# Attacks\n\n"+strings.ReplaceAll(string(data), "\n", "\n\n"))

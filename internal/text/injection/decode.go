@@ -11,15 +11,10 @@ const (
 	maxDecoded = 1 << 14 // bytes of one text
 )
 
-// encodedWindows returns the windows of text that is encoded as base64 or in tag characters. Start
-// and End are those of the code.
+// encodedWindows returns the windows of text that is encoded as base64. Start and End are those of
+// the code.
 func encodedWindows(text string) []Window {
 	var found []Window
-	add := func(start, end int, decoded string) {
-		for _, w := range windows(decoded) {
-			found = append(found, Window{start, end, w.Text})
-		}
-	}
 	left := maxDecoded
 	start := -1
 	for i := 0; i <= len(text) && left > 0; i++ {
@@ -32,12 +27,11 @@ func encodedWindows(text string) []Window {
 		if start >= 0 && i-start >= minCode {
 			decoded := decodeBase64(text[start:min(i, start+left*4/3)])
 			left -= len(decoded)
-			add(start, i, decoded)
+			for _, w := range windows(decoded) {
+				found = append(found, Window{start, i, w.Text})
+			}
 		}
 		start = -1
-	}
-	if decoded, from, to := decodeTags(text); len(decoded) >= 4 {
-		add(from, to, decoded)
 	}
 	return found
 }
@@ -72,24 +66,3 @@ func decodeBase64(run string) string {
 }
 
 func isControl(r rune) bool { return (r < ' ' && r != '\n' && r != '\t' && r != '\r') || r == 0x7F }
-
-// decodeTags returns the ASCII text in invisible tag characters, and their place.
-func decodeTags(text string) (decoded string, from, to int) {
-	if !strings.Contains(text, "\xf3\xa0") {
-		return "", 0, 0
-	}
-	var b strings.Builder
-	for i, r := range text {
-		if r < 0xE0020 || r > 0xE007E {
-			continue
-		}
-		if b.Len() == 0 {
-			from = i
-		}
-		to = i + utf8.RuneLen(r)
-		if b.Len() < maxDecoded {
-			b.WriteByte(byte(r - 0xE0000))
-		}
-	}
-	return b.String(), from, to
-}

@@ -19,11 +19,13 @@ const (
 	firstStart = firstPair + uint32(classes*(classes-1)/2)
 	firstShape = firstStart + uint32(classes)
 	firstRule  = firstShape + uint32(shapes)
-	firstNgram = firstRule + uint32(maxRules)
 )
 
-// Features is the number of features.
-const Features = int(firstNgram + buckets)
+var (
+	firstNgram = firstRule + uint32(len(rules))
+	// Features is the number of features.
+	Features = int(firstNgram + buckets)
+)
 
 // pairID returns the ID of two classes near each other.
 func pairID(a, b class) uint32 {
@@ -33,44 +35,35 @@ func pairID(a, b class) uint32 {
 	return firstPair + uint32(b*(b-1)/2+a)
 }
 
-// nameOf returns the name of a feature, "" for n-grams and unused rules.
-func nameOf(id uint32) string {
-	switch {
-	case id < firstPair:
-		return classNames[id]
-	case id < firstStart:
-		for b := class(1); b < classes; b++ {
-			for a := range b {
-				if pairID(a, b) == id {
-					return classNames[a] + " + " + classNames[b]
-				}
-			}
+// Names returns those of the features before n-grams, by ID. Do not change it.
+var Names = sync.OnceValue(func() (all []string) {
+	all = append(all, classNames[:]...)
+	for b := range classes {
+		for a := range b {
+			all = append(all, classNames[a]+" + "+classNames[b])
 		}
-	case id < firstShape:
-		return "begins with " + classNames[id-firstStart]
-	case id < firstRule:
-		return shapeNames[id-firstShape]
-	case id < firstRule+uint32(len(rules)):
-		return rules[id-firstRule].name
 	}
-	return ""
-}
-
-// IsRule reports whether a feature says that a rule matches.
-func IsRule(id int) bool { return id >= int(firstRule) && id < int(firstRule)+len(rules) }
+	for _, name := range classNames {
+		all = append(all, "begins with "+name)
+	}
+	all = append(all, shapeNames[:]...)
+	for _, r := range rules {
+		all = append(all, r.name)
+	}
+	return all
+})
 
 // A token is a word with its possible classes.
 type token struct {
 	is    classSet
 	first bool // near the start of a sentence
-	at    int  // in the folded text
 }
 
 // A reading is a window, prepared for rules and features.
 type reading struct {
 	folded string
 	tokens []token // all words, also without a class
-	shape  [shapes]float32
+	shape  [shapes]bool
 	rules  ruleSet
 }
 
@@ -98,7 +91,7 @@ func (r *reading) tokenise(l *lexicon) {
 		if before != "" && l.twoWord[before] && start == beforeAt+len(before)+1 {
 			r.tokens[len(r.tokens)-1].is |= l.whole[text[beforeAt:to]]
 		}
-		r.tokens = append(r.tokens, token{is, words < opening, start})
+		r.tokens = append(r.tokens, token{is, words < opening})
 		before, beforeAt = word, start
 		start = -1
 		words++
@@ -111,9 +104,9 @@ func (r *reading) tokenise(l *lexicon) {
 		switch {
 		case isDense(c):
 			end(i)
-			if e := l.startOf(c, text[i:]); e.is != 0 {
-				r.tokens = append(r.tokens, token{e.is, words < openingDense, i})
-				size = len(e.text)
+			if is, length := l.startOf(text[i:]); is != 0 {
+				r.tokens = append(r.tokens, token{is, words < openingDense})
+				size = length
 			}
 			words++
 		case isLetter(c) || c == '\'' && start >= 0:
@@ -173,9 +166,9 @@ func (r *reading) appendFeatures(all []Feature) []Feature {
 	for _, id := range r.pairs() {
 		all = append(all, Feature{id, 1})
 	}
-	for i, v := range r.shape {
-		if v != 0 {
-			all = append(all, Feature{firstShape + uint32(i), v})
+	for i, is := range r.shape {
+		if is {
+			all = append(all, Feature{firstShape + uint32(i), 1})
 		}
 	}
 	for i := range rules {

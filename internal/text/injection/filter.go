@@ -27,10 +27,7 @@ const (
 func Quote(text string) string { return quote + strings.ReplaceAll(text, "\n", "\n"+quote) }
 
 // A Filter judges texts under a policy. A nil Filter finds nothing. It is safe for concurrent use.
-type Filter struct {
-	Policy   Policy
-	detector *Detector
-}
+type Filter struct{ Policy Policy }
 
 // NewFilter returns a filter. An unknown policy is an error.
 func NewFilter(policy Policy) (*Filter, error) {
@@ -41,11 +38,7 @@ func NewFilter(policy Policy) (*Filter, error) {
 	default:
 		return nil, fmt.Errorf("injection policy is %q, want %q, %q or %q", policy, Frame, Withhold, Off)
 	}
-	f := &Filter{Policy: policy}
-	if policy != Off {
-		f.detector = New(nil)
-	}
-	return f, nil
+	return &Filter{policy}, nil
 }
 
 // Judge judges a text of an origin. With the policy Off it returns the zero Verdict.
@@ -53,5 +46,5 @@ func (f *Filter) Judge(text string, from Origin) Verdict {
 	if f == nil || f.Policy == Off {
 		return Verdict{}
 	}
-	return f.detector.Judge(text, from)
+	return judge(text, from, shipped())
 }

@@ -1,9 +1,8 @@
-// Package injection detects text that tries to instruct the model that reads it.
+// Package injection gives a hint that a text tries to instruct the model that reads it.
 //
 // It cuts a text into windows of a few sentences. A logistic function weighs the features of each:
-// classes of words in 21 languages, shape, rules and n-grams. Meaning does not help: with vectors
-// of the built-in embedding model, no share of attacks or of harmless texts changed by a point. A
-// verdict is a hint: text that passes is still data from outside.
+// classes of words in 21 languages, their shape, rules and n-grams. A text that passes is still data
+// from outside.
 package injection
 
 import (
@@ -19,43 +18,34 @@ const (
 	longExcerpt = 160 // bytes
 )
 
-// A Detector judges texts. It is safe for concurrent use.
-type Detector struct{ model *Model }
+// flaggedFrom is the lowest level that is flagged.
+const flaggedFrom = 0.5
 
-// New returns a detector. A nil model is Shipped.
-func New(model *Model) *Detector {
-	if model == nil {
-		model = Shipped()
-	}
-	return &Detector{model}
-}
-
-// judged is a window with its score.
+// judged is a window with its level.
 type judged struct {
 	Window
-	rules    ruleSet
-	features []Feature // nil if the window is not flagged
-	score    float64
-	limit    float64 // threshold of the score
-	encoded  bool
+	reading *reading // nil if the window is not flagged
+	certain string   // why it is flagged whatever its score
+	level   float64  // the score, scaled so that its threshold is flaggedFrom
+	encoded bool
 }
 
-// Judge judges a text of an origin, in linear time.
-func (d *Detector) Judge(text string, from Origin) (v Verdict) {
-	all := d.weigh(text, from)
-	slices.SortStableFunc(all, func(a, b judged) int { return cmp.Compare(b.excess(), a.excess()) })
+// judge judges a text of an origin, in linear time.
+func judge(text string, from Origin, weights *Weights) (v Verdict) {
+	all := weigh(text, from, weights)
+	slices.SortStableFunc(all, func(a, b judged) int { return cmp.Compare(b.level, a.level) })
 	var covered []span
 	for _, w := range all {
-		v.Score = max(v.Score, w.level())
-		if !w.flagged() {
+		v.Score = max(v.Score, w.level)
+		if w.reading == nil {
 			continue
 		}
 		v.Flagged = true
 		v.spans = append(v.spans, span{w.Start, w.End})
-		overlaps := func(s span) bool { return s.overlaps(w.Start, w.End) }
+		overlaps := func(s span) bool { return s.start < w.End && w.Start < s.end }
 		if len(v.Findings) < maxFindings && !slices.ContainsFunc(covered, overlaps) {
 			covered = append(covered, span{w.Start, w.End})
-			v.Findings = append(v.Findings, d.finding(text, w))
+			v.Findings = append(v.Findings, w.finding(text, weights))
 		}
 	}
 	v.spans = merged(v.spans)
@@ -63,57 +53,51 @@ func (d *Detector) Judge(text string, from Origin) (v Verdict) {
 }
 
 // weigh scores the windows of a text.
-func (d *Detector) weigh(text string, from Origin) (all []judged) {
-	for _, w := range windows(text) {
+func weigh(text string, from Origin, weights *Weights) (all []judged) {
+	for _, w := range windows(addressed(text)) {
 		all = append(all, judged{Window: w})
 	}
 	for _, w := range encodedWindows(text) {
 		all = append(all, judged{Window: w, encoded: true})
 	}
+	limit := weights.Thresholds[from]
 	var features []Feature
 	for i := range all {
 		w := &all[i]
 		r := read(w.Text)
 		features = r.appendFeatures(features[:0])
-		w.rules, w.limit = r.rules, d.model.Words.Thresholds[from]
-		w.score = d.model.Words.Score(features)
-		if w.flagged() {
-			w.features = slices.Clone(features)
+		score := weights.score(features)
+		switch w.certain = certain(w.Text, r.folded); {
+		case w.certain != "":
+			w.level = 1
+		case score >= limit:
+			w.level = flaggedFrom + (1-flaggedFrom)*(score-limit)/(1-limit)
+		default:
+			w.level = flaggedFrom * score / limit
+		}
+		if w.level >= flaggedFrom {
+			w.reading = r
 		}
 	}
 	return all
 }
 
-// excess is the score minus its threshold.
-func (w *judged) excess() float64 {
-	if deciding(w.rules) {
-		return 1
+func (w *judged) finding(text string, weights *Weights) Finding {
+	said := w.Text
+	if !w.encoded {
+		said = text[w.Start:w.End] // with what it quotes
 	}
-	return w.score - w.limit
-}
-
-func (w *judged) flagged() bool { return w.excess() >= 0 }
-
-// level is the score, scaled to a threshold of 0.5.
-func (w *judged) level() float64 {
-	if deciding(w.rules) {
-		return 1
-	}
-	if w.score >= w.limit {
-		return 0.5 + 0.5*(w.score-w.limit)/(1-w.limit)
-	}
-	return 0.5 * w.score / w.limit
-}
-
-func (d *Detector) finding(text string, w judged) Finding {
 	f := Finding{
-		Score: math.Floor(w.level()*1000+0.5) / 1000, Start: w.Start, End: w.End,
-		Line: 1 + strings.Count(text[:w.Start], "\n"), Excerpt: excerpt(w.Text), Signs: d.signs(w),
+		Score: math.Floor(w.level*1000+0.5) / 1000, Start: w.Start, End: w.End,
+		Line: 1 + strings.Count(text[:w.Start], "\n"), Excerpt: excerpt(said), Signs: w.signs(weights),
 	}
 	for i := range rules {
-		if w.rules&(1<<i) != 0 {
+		if w.reading.rules&(1<<i) != 0 {
 			f.Rules = append(f.Rules, rules[i].name)
 		}
+	}
+	if w.certain != "" {
+		f.Rules = append(f.Rules, w.certain)
 	}
 	if w.encoded {
 		f.Rules = append(f.Rules, "says it in code")
@@ -122,24 +106,18 @@ func (d *Detector) finding(text string, w judged) Finding {
 }
 
 // signs names the features that weigh most.
-func (d *Detector) signs(w judged) (names []string) {
-	type sign struct {
-		name   string
-		weight float32
-	}
-	var signs []sign
-	for _, x := range w.features {
-		if weight := d.model.Words.dense[x.ID] * x.Value; x.ID < firstRule && weight > 0.3 {
-			signs = append(signs, sign{nameOf(x.ID), weight})
-		}
-	}
-	slices.SortFunc(signs, func(a, b sign) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.name, b.name))
+func (w *judged) signs(weights *Weights) (signs []string) {
+	const little = 0.3
+	features := slices.DeleteFunc(w.reading.appendFeatures(nil), func(f Feature) bool {
+		return f.ID >= firstRule || weights.dense[f.ID] <= little
 	})
-	for _, s := range signs[:min(len(signs), maxSigns)] {
-		names = append(names, s.name)
+	slices.SortStableFunc(features, func(a, b Feature) int {
+		return cmp.Compare(weights.dense[b.ID], weights.dense[a.ID])
+	})
+	for _, f := range features[:min(len(features), maxSigns)] {
+		signs = append(signs, Names()[f.ID])
 	}
-	return names
+	return signs
 }
 
 // excerpt returns a copy of a text's beginning.
@@ -150,11 +128,10 @@ func excerpt(text string) string {
 	return strings.ToValidUTF8(text[:longExcerpt], "") + "…"
 }
 
-// Measure returns the windows of a text and their features, to fit a model.
-func Measure(text string) (all []Window, features [][]Feature) {
-	all = append(windows(text), encodedWindows(text)...)
-	for _, w := range all {
+// Measure returns the features of the windows of a text, to fit weights.
+func Measure(text string) (features [][]Feature) {
+	for _, w := range slices.Concat(windows(addressed(text)), encodedWindows(text)) {
 		features = append(features, read(w.Text).appendFeatures(nil))
 	}
-	return all, features
+	return features
 }

@@ -57,24 +57,17 @@ var wordLists string
 type lexicon struct {
 	whole   map[string]classSet // one word, or two with a blank
 	stems   map[string]classSet
-	dense   map[rune][]entry // words in scripts without blanks, by first character, longest first
-	twoWord map[string]bool  // first words of entries of two
+	dense   map[string]classSet // words in scripts without blanks
+	twoWord map[string]bool     // first words of entries of two
 }
 
 type classSet uint32
 
 func (s classSet) has(c class) bool { return s&(1<<c) != 0 }
 
-type entry struct {
-	text string
-	is   classSet
-}
-
 // known returns the lexicon. Most processes do not need it.
-var known = sync.OnceValue(newLexicon)
-
-func newLexicon() *lexicon {
-	l := &lexicon{whole: map[string]classSet{}, stems: map[string]classSet{}, dense: map[rune][]entry{}, twoWord: map[string]bool{}}
+var known = sync.OnceValue(func() *lexicon {
+	l := &lexicon{whole: map[string]classSet{}, stems: map[string]classSet{}, dense: map[string]classSet{}, twoWord: map[string]bool{}}
 	var is classSet
 	for line := range strings.Lines(wordLists) {
 		line = strings.TrimSpace(line)
@@ -91,7 +84,7 @@ func newLexicon() *lexicon {
 			switch stem, isStem := strings.CutSuffix(word, "*"); {
 			case word == "":
 			case isDense(first):
-				l.dense[first] = added(l.dense[first], word, is)
+				l.dense[word] |= is
 			case isStem:
 				l.stems[stem] |= is
 			default:
@@ -103,24 +96,13 @@ func newLexicon() *lexicon {
 		}
 	}
 	return l
-}
+})
 
-// added adds a class to a word. It inserts a new word after longer ones.
-func added(list []entry, word string, is classSet) []entry {
-	if at := slices.IndexFunc(list, func(e entry) bool { return e.text == word }); at >= 0 {
-		list[at].is |= is
-		return list
-	}
-	at := slices.IndexFunc(list, func(e entry) bool { return len(e.text) < len(word) })
-	if at < 0 {
-		at = len(list)
-	}
-	return slices.Insert(list, at, entry{word, is})
-}
-
+// Lengths of entries, in bytes.
 const (
-	minStem = 3 // bytes
-	maxStem = 48
+	minStem  = 3
+	maxStem  = 48
+	maxDense = 36
 )
 
 // of returns the classes of a folded word.
@@ -134,12 +116,15 @@ func (l *lexicon) of(word string) classSet {
 	return found
 }
 
-// startOf returns the longest entry at the start of text, or the zero entry.
-func (l *lexicon) startOf(first rune, text string) entry {
-	for _, e := range l.dense[first] {
-		if strings.HasPrefix(text, e.text) {
-			return e
+// startOf returns the classes and the length of the longest entry at the start of a text in a script
+// without blanks.
+func (l *lexicon) startOf(text string) (classSet, int) {
+	for n := min(len(text), maxDense); n >= minStem; n-- {
+		if n == len(text) || utf8.RuneStart(text[n]) {
+			if is := l.dense[text[:n]]; is != 0 {
+				return is, n
+			}
 		}
 	}
-	return entry{}
+	return 0, 0
 }

@@ -1,10 +1,5 @@
 package injection
 
-import (
-	"unicode"
-	"unicode/utf8"
-)
-
 // buckets is the number of weights that n-grams share.
 const buckets = 1 << 16
 
@@ -28,44 +23,27 @@ func bucket(h uint32) uint32 {
 // maxWord cuts longer runs of letters, in characters.
 const maxWord = 40
 
-// ngrams visits the bucket of each n-gram of a text: words, pairs of words, and three characters of
-// a word; in scripts without blanks, one to three characters. It ignores case and treats all digits
+// ngrams visits the bucket of each n-gram of a folded text: words, pairs of words, and three
+// characters of a word; in scripts without blanks, one to three characters. It treats all digits
 // alike.
 func ngrams(text string, visit func(bucket uint32)) {
 	g := gramReader{visit: visit}
-	for i := 0; i < len(text); {
-		r, size := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(text[i:])
-		}
-		i += size
+	for _, r := range text {
 		if isDense(r) {
 			g.character(r)
 			continue
 		}
 		g.dense = [3]rune{}
-		if r = folded(r); r == 0 {
-			g.endWord()
-		} else {
+		switch {
+		case r >= '0' && r <= '9':
+			g.letter('0')
+		case isLetter(r):
 			g.letter(r)
+		default:
+			g.endWord()
 		}
 	}
 	g.endWord()
-}
-
-// folded returns a small letter for a letter, '0' for a digit, and 0 for anything else.
-func folded(r rune) rune {
-	switch {
-	case r >= '0' && r <= '9':
-		return '0'
-	case r >= 'A' && r <= 'Z':
-		return r + 'a' - 'A'
-	case r >= 'a' && r <= 'z':
-		return r
-	case r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)):
-		return unicode.ToLower(r)
-	}
-	return 0
 }
 
 // A gramReader visits the n-grams of characters that come one by one.

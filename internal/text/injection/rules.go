@@ -8,16 +8,12 @@ import (
 // A ruleSet has a bit per rule.
 type ruleSet uint32
 
-const maxRules = 16
-
 // A rule is a phrase of attacks, in any words and language.
 type rule struct {
 	name  string
 	needs []classSet // a word of each, in any order
 	span  int        // most words from the first to the last
 	also  func(r *reading) bool
-	// decides flags a window that matches, whatever its score.
-	decides bool
 }
 
 func anyOf(all ...class) (s classSet) {
@@ -27,7 +23,6 @@ func anyOf(all ...class) (s classSet) {
 	return s
 }
 
-// rules are at most maxRules. Append new ones: the model refers to positions.
 var rules = []rule{
 	{name: "drops instructions", needs: []classSet{anyOf(classDrop), anyOf(classOrders), anyOf(classBefore, classYou, classSystem)}, span: 9},
 	{name: "asks for the prompt", needs: []classSet{anyOf(classReveal, classAnswer), anyOf(classOrders), anyOf(classYou, classSystem, classBefore)}, span: 9},
@@ -36,15 +31,12 @@ var rules = []rule{
 	{name: "gives a new role", needs: []classSet{anyOf(classRole, classNow, classSuppose), anyOf(classYou, classMachine), anyOf(classFree)}, span: 14},
 	{name: "claims authority", needs: []classSet{anyOf(classSystem), anyOf(classOrders, classFree), anyOf(classUrgent, classNow)}, span: 8},
 	{name: "sends data away", needs: []classSet{anyOf(classSend), anyOf(classSecret, classPersonal, classUser)}, span: 10,
-		also: func(r *reading) bool { return r.shape[shapeLink] > 0 || strings.Contains(r.folded, "@") }},
-	{name: "hidden text", also: func(r *reading) bool { return r.shape[shapeHidden] >= 1 }, decides: true},
+		also: func(r *reading) bool { return r.shape[shapeLink] || strings.Contains(r.folded, "@") }},
 	{name: "hidden markup with orders", needs: []classSet{anyOf(classDrop, classAnswer, classReveal, classConceal), anyOf(classOrders, classYou, classUser, classMachine)}, span: 12,
-		also: func(r *reading) bool { return r.shape[shapeComment] > 0 }},
-	{name: "imitates a chat template", also: func(r *reading) bool { return containsAny(r.folded, decidingTokens) }, decides: true},
+		also: func(r *reading) bool { return r.shape[shapeComment] }},
 	{name: "dictates the answer", needs: []classSet{anyOf(classAnswer, classReveal), anyOf(classOnly), anyOf(classGrant, classNow, classUser)}, span: 12},
 	{name: "adds code that reaches out", needs: []classSet{anyOf(classRun, classSend, classAnswer, classOnly), anyOf(classFollowing)}, span: 14,
-		also: func(r *reading) bool { return r.shape[shapeReach] > 0 }},
-	{name: "repeats itself", also: func(r *reading) bool { return r.shape[shapeRepeats] > 0.8 && r.shape[shapeTable] == 0 }},
+		also: func(r *reading) bool { return r.shape[shapeReach] }},
 }
 
 // applyRules finds the rules that match.
@@ -60,11 +52,8 @@ func (u *rule) holds(r *reading) bool {
 	if u.also != nil && !u.also(r) {
 		return false
 	}
-	if len(u.needs) == 0 {
-		return true
-	}
 	for i, t := range r.tokens {
-		if !t.is.hasAny(u.needs) {
+		if !slices.ContainsFunc(u.needs, func(need classSet) bool { return t.is&need != 0 }) {
 			continue
 		}
 		found := 0
@@ -82,16 +71,28 @@ func (u *rule) holds(r *reading) bool {
 	return false
 }
 
-func (s classSet) hasAny(of []classSet) bool {
-	return slices.ContainsFunc(of, func(o classSet) bool { return s&o != 0 })
-}
+// templateTokens occur in chat templates only. Package sanitize escapes each of them
+// (TestChatTokensAreDefused).
+var templateTokens = []string{"<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|system|>",
+	"<|start_header_id|>", "<|eot_id|>", "[/inst]", "<<sys>>", "<</sys>>", "<start_of_turn>",
+	"<end_of_turn>"}
 
-// deciding reports whether a rule of the set decides alone.
-func deciding(s ruleSet) bool {
-	for i := range rules {
-		if rules[i].decides && s&(1<<i) != 0 {
-			return true
+// mostHidden is how many invisible characters a window of honest text may have.
+const mostHidden = 7
+
+// certain returns why a window is flagged whatever its score, or "".
+func certain(text, folded string) string {
+	hidden := 0
+	for _, r := range text {
+		if isInvisible(r) {
+			hidden++
 		}
 	}
-	return false
+	switch {
+	case hidden > mostHidden:
+		return "hidden text"
+	case containsAny(folded, templateTokens):
+		return "imitates a chat template"
+	}
+	return ""
 }

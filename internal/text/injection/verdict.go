@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Verdict says whether a text contains an injection.
+// A Verdict says whether a text may contain an injection.
 type Verdict struct {
 	Flagged bool `json:"flagged"`
 	// Score is the highest score of a window, in [0, 1]. From 0.5 on a text of its origin is
@@ -15,11 +15,6 @@ type Verdict struct {
 	// Findings are at most maxFindings windows, highest score first.
 	Findings []Finding `json:"findings,omitempty"`
 	spans    []span    // all flagged parts, in order, without overlaps
-}
-
-// Touches reports whether a flagged part overlaps the bytes [start, end).
-func (v Verdict) Touches(start, end int) bool {
-	return slices.ContainsFunc(v.spans, func(s span) bool { return s.overlaps(start, end) })
 }
 
 // WithoutExcerpts returns a copy of the verdict that does not quote the text.
@@ -70,8 +65,6 @@ type Finding struct {
 
 // A span is a range of bytes.
 type span struct{ start, end int }
-
-func (s span) overlaps(start, end int) bool { return s.start < end && start < s.end }
 
 // merged returns the spans in order. It joins those that touch.
 func merged(spans []span) (all []span) {
