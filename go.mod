@@ -86,5 +86,4 @@ require (
 require (
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/mattn/go-runewidth v0.0.24 // indirect
-	gonum.org/v1/gonum v0.17.0 // indirect
 )
