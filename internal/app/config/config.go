@@ -119,8 +119,9 @@ func isNoFile(name string) bool {
 	return strings.HasPrefix(name, resource.Scheme) || strings.HasPrefix(name, session.PathPrefix) || strings.HasPrefix(name, core.RemotePath)
 }
 
-// TypedDocument is DocumentPath of what a person types: as a citation has it, or as the shell does,
-// absolute or relative to the current folder, perhaps in another working directory.
+// TypedDocument is DocumentPath of what a person types: as the shell has it, absolute or relative to
+// the current folder, perhaps in another working directory, if there is such a file, or as a citation
+// does.
 func (c *Config) TypedDocument(name string) string {
 	if name == "" || isNoFile(name) {
 		return name
@@ -128,8 +129,7 @@ func (c *Config) TypedDocument(name string) string {
 	file := c.Expand(name)
 	if !filepath.IsAbs(file) {
 		here := filepath.Join(paths.Absolute(c.From()), filepath.FromSlash(file))
-		dotted := strings.HasPrefix(filepath.ToSlash(file), "./") || strings.HasPrefix(filepath.ToSlash(file), "../") || file == "." || file == ".."
-		if !exists(here) || exists(c.FileNamed(name)) && !dotted {
+		if !exists(here) {
 			return c.DocumentPath(name)
 		}
 		file = here

@@ -41,7 +41,7 @@ func TestTypedDocument(t *testing.T) {
 		{"notes", "..", ""},
 		{"notes", "deep/b.md", "notes/deep/b.md"},
 		{"notes", "notes/deep/b.md", "notes/deep/b.md"},
-		{"notes", "a.md", "a.md"}, // as a citation has it
+		{"notes", "a.md", "notes/a.md"}, // which is what the shell completes
 		{"notes", "./a.md", "notes/a.md"},
 		{"notes", "absent.md", "absent.md"},
 	} {
