@@ -105,21 +105,16 @@ func hashOf(text []byte) string {
 // digest fills in the digest of an agent's log and returns the records of its statements. earlier
 // is the digest of what precedes the content.
 func (w *writer) digest(r *reading, content source.Content, earlier digest.Digest) ([]store.Record, error) {
-	if !content.Agent || w.forgotten[forgotten{Path: r.doc.Path}] {
+	if !content.Agent || w.m.isForgotten(w.forgotten, r.doc.Path) {
 		return nil, nil
 	}
 	d := digest.Of(content.Turns, earlier, w.redactQuietly)
-	records := w.statementsOf(r.doc.Document, d)
-	if kept, gone := w.forgotten.without(r.doc.Path, records); len(gone) > 0 {
-		emptyTurns(content.Turns, gone)
-		d, records = digest.Of(content.Turns, earlier, w.redactQuietly), kept
-	}
 	text, err := json.Marshal(d)
 	if err != nil {
 		return nil, &indexFailure{fmt.Errorf("encode digest of %s: %w", r.doc.Path, err)}
 	}
 	r.digest, r.digestText, r.entry.Digest = &d, text, hashOf(text)
-	return records, nil
+	return w.statementsOf(r.doc.Document, d), nil
 }
 
 // statementsOf returns a record for each statement of a log.
@@ -369,13 +364,16 @@ func (m *indexer) saidIn(ctx context.Context) (map[string]Said, *manifest, error
 	}
 	defer current.release()
 	all, err := current.said()
-	return m.ofUser(all), current.manifest, err
+	return m.ofUser(all, current.manifest), current.manifest, err
 }
 
 // ofUser returns what is said in logs whose user is this one.
-func (m *indexer) ofUser(all map[string]Said) map[string]Said {
+func (m *indexer) ofUser(all map[string]Said, known *manifest) map[string]Said {
 	all = maps.Clone(all)
 	maps.DeleteFunc(all, func(document string, _ Said) bool { return !m.isUsers(document) })
+	for _, document := range m.unheard(known) {
+		delete(all, document)
+	}
 	return all
 }
 

@@ -2,39 +2,26 @@ package core
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 
-	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
+	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/store"
 )
 
-// forgotten names a document, or part of one.
-type forgotten struct {
-	Path string `json:"path"`
-	// Line begins a turn of a log: logs only grow.
-	Line int `json:"line,omitempty"`
-	// Text is the SHA-256 of a chunk whose lines can move. Without Line and Text it is the whole
-	// document.
-	Text string    `json:"text,omitempty"`
-	At   time.Time `json:"at"`
-}
-
-type forgottenList struct {
-	Forgotten []forgotten `json:"forgotten"`
-}
-
-type forgottenSet map[forgotten]bool
+// What is forgotten is taken out of a document when it is read (writer.forget), before anything is
+// made of it: chunks, what stands beside them, digests, links and what is kept of a log. When the
+// list changes, all documents are read again, since each of them may repeat it, and until then a
+// query leaves out those that were read before (unheard).
 
 var (
 	// ErrNotIndexed means that the index lacks the document or chunk.
@@ -42,37 +29,113 @@ var (
 	// ErrNotForgotten means that nothing of a document is forgotten.
 	ErrNotForgotten = errors.New("nothing of it is forgotten")
 	// ErrNoList means that Options.Forgotten is not set.
-	ErrNoList = errors.New("this memory keeps no list of forgotten documents")
+	ErrNoList = errors.New("this memory keeps no list of forgotten texts")
 )
 
-// Forget removes chunks, or without ids the whole document, from this and later indexes, also from
-// their files, but not from the document's. Equal texts and the chunks of a turn go together;
-// Forget returns how many. Changed chunks are indexed again, except turns of a log. Errors wrap
-// ErrNotIndexed and ErrNoList.
-func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
-	_, records, err := m.allOf(ctx, path)
+// A forgottenList reads the list when it has changed.
+type forgottenList struct {
+	file string // "" is none
+
+	mu   sync.Mutex
+	info fs.FileInfo
+	set  *forgotten.Set
+}
+
+// load never fails silently, or forgotten text would return.
+func (l *forgottenList) load() (*forgotten.Set, error) {
+	if l.file == "" {
+		return &forgotten.Set{}, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	info, err := os.Stat(l.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		l.info, l.set = nil, &forgotten.Set{}
+		return l.set, nil
+	case err == nil && filetime.Same(info, l.info):
+		return l.set, nil
+	}
+	set, err := forgotten.Load(l.file)
 	if err != nil {
-		return 0, fmt.Errorf("forget %s: %w", path, err)
+		return nil, fmt.Errorf("what is forgotten cannot be read: %w; without the list it is found again", err)
 	}
-	names := []forgotten{{Path: path}}
-	if len(ids) > 0 {
-		names = nil
+	l.info, l.set = info, set
+	return set, nil
+}
+
+// isForgotten reports whether a document is forgotten by its name.
+func (m *indexer) isForgotten(list *forgotten.Set, path string) bool {
+	return list.Whole(m.options.Name, path)
+}
+
+// forget takes out what is forgotten of a document and returns how many parts that is.
+func (w *writer) forget(doc source.Document, content *source.Content) (hidden int) {
+	if w.m.isForgotten(w.forgotten, doc.Path) {
+		content.Turns, content.Markdown = nil, nil
+		return 1
 	}
-	for _, id := range ids {
-		i := slices.IndexFunc(records, func(r store.Record) bool { return r.ID == id })
-		if i < 0 {
-			return 0, fmt.Errorf("forget %s: chunk %s is %w", path, id, ErrNotIndexed)
+	content.Markdown, hidden = w.forgotten.Markdown(content.Markdown)
+	return hidden + w.forgotten.Turns(content.Turns, w.redactQuietly)
+}
+
+// maxUnheard is how many documents a query leaves out by their names.
+const maxUnheard = 100
+
+// unheard returns the documents that were read before the list last grew. If the list cannot be
+// read, no index is made or changed either.
+func (m *indexer) unheard(known *manifest) (paths []string) {
+	list, err := m.forgotten.load()
+	if err != nil || list.Added == 0 {
+		return nil
+	}
+	for path, e := range known.Documents {
+		if e.Forgotten < list.Added {
+			paths = append(paths, path)
 		}
-		names = append(names, nameOf(records[i]))
 	}
-	if err := m.changeForgotten(ctx, []string{path}, adding(names)); err != nil {
-		return 0, fmt.Errorf("forget %s: %w", path, err)
+	return paths
+}
+
+// A Forgotten says what was forgotten of a document.
+type Forgotten struct {
+	Chunks int
+	Texts  []string // of turns or paragraphs, without secrets
+}
+
+// Forget removes what chunks say, or without ids the whole document, from this and later indexes of
+// all memories with the same list, also from their files, but not from the document's. A turn or
+// paragraph is forgotten whole, wherever it is said. Errors wrap ErrNotIndexed and ErrNoList.
+func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (gone Forgotten, err error) {
+	err = m.changeForgotten(ctx, func() error {
+		_, records, err := m.allOf(ctx, path)
+		if err != nil {
+			return err
+		}
+		var chosen []store.Record
+		for _, id := range ids {
+			i := slices.IndexFunc(records, func(r store.Record) bool { return r.ID == id })
+			if i < 0 {
+				return fmt.Errorf("chunk %s is %w", id, ErrNotIndexed)
+			}
+			chosen = append(chosen, records[i])
+		}
+		gone.Chunks = len(withoutStatements(records))
+		gone.Texts, err = m.addForgotten(ctx, path, chosen)
+		return err
+	})
+	var left []store.Record
+	if err == nil {
+		left, err = m.document(ctx, path)
 	}
-	left, err := m.document(ctx, path)
-	if errors.Is(err, ErrNotIndexed) {
+	if errors.Is(err, ErrNotIndexed) && gone.Texts != nil {
 		err = nil
 	}
-	return len(withoutStatements(records)) - len(left), err
+	if err != nil {
+		return Forgotten{}, fmt.Errorf("forget %s: %w", path, err)
+	}
+	gone.Chunks -= len(left)
+	return gone, nil
 }
 
 // TellsOf reports whether the digest of a log tells of the turn that begins at a line: an exchange,
@@ -87,93 +150,168 @@ func (m *Manager) TellsOf(ctx context.Context, path string, line int) (bool, err
 // ForgetLine forgets the turn of a log that begins at a line, also if it makes no chunk: a request
 // that only asks, or the result of a command that failed. Errors wrap ErrNotIndexed if the log's
 // digest tells nothing of it.
-func (m *Manager) ForgetLine(ctx context.Context, path string, line int) error {
-	told, err := m.TellsOf(ctx, path, line)
-	if err == nil && !told {
-		err = ErrNotIndexed
-	}
-	if err == nil {
-		err = m.changeForgotten(ctx, []string{path}, adding([]forgotten{{Path: path, Line: line}}))
-	}
-	if err != nil {
-		return fmt.Errorf("forget line %d of %s: %w", line, path, err)
-	}
-	return nil
-}
-
-// emptyLines empties the turns of a log that are forgotten by their line.
-func (s forgottenSet) emptyLines(path string, turns []chunker.Turn) {
-	if isJSON(path) {
-		return
-	}
-	for i, t := range turns {
-		if s[forgotten{Path: path, Line: t.Line}] {
-			turns[i].Text, turns[i].Tools = "", nil
+func (m *Manager) ForgetLine(ctx context.Context, path string, line int) (gone Forgotten, err error) {
+	err = m.changeForgotten(ctx, func() error {
+		told, err := m.TellsOf(ctx, path, line)
+		if err == nil && !told {
+			err = ErrNotIndexed
 		}
+		if err == nil {
+			gone.Texts, err = m.addForgotten(ctx, path, []store.Record{{StartLine: line, EndLine: line}})
+		}
+		return err
+	})
+	if err != nil {
+		return Forgotten{}, fmt.Errorf("forget line %d of %s: %w", line, path, err)
 	}
+	return gone, nil
 }
 
-// ForgetDocuments is Forget for whole documents.
+// ForgetDocuments hides whole documents by their names, with what they will say later. Their texts
+// are not forgotten elsewhere.
 func (m *Manager) ForgetDocuments(ctx context.Context, paths ...string) error {
-	names := make([]forgotten, len(paths))
-	for i, path := range paths {
-		names[i].Path = path
-	}
-	if err := m.changeForgotten(ctx, paths, adding(names)); err != nil {
+	err := m.changeForgotten(ctx, func() error {
+		parts := make([]forgotten.Part, len(paths))
+		for i, path := range paths {
+			parts[i] = forgotten.Part{In: m.options.Name, Path: path, Whole: true}
+		}
+		return forgotten.Add(ctx, m.options.Forgotten, parts...)
+	})
+	if err != nil {
 		return fmt.Errorf("forget %d documents: %w", len(paths), err)
 	}
 	return nil
 }
 
-// adding returns a change that adds names to a list, with the time of this call.
-func adding(names []forgotten) func([]forgotten) []forgotten {
-	now := time.Now().UTC().Truncate(time.Second)
-	return func(list []forgotten) []forgotten {
-		known := setOf(list)
-		for _, name := range names {
-			if !known[name] {
-				known[name] = true
-				name.At = now
-				list = append(list, name)
-			}
+// Remember undoes Forget for a document, and for what it says wherever that was forgotten. It
+// returns the number of removed entries of the list. Errors wrap ErrNotForgotten.
+func (m *Manager) Remember(ctx context.Context, path string) (taken int, err error) {
+	err = m.changeForgotten(ctx, func() error {
+		says, err := m.passagesOf(ctx, path)
+		if err == nil || errors.Is(err, ErrNotIndexed) { // of one that is gone only its name is known
+			taken, err = forgotten.Remember(ctx, m.options.Forgotten, m.options.Name, path, says)
 		}
-		return list
-	}
-}
-
-// Remember undoes Forget and returns the number of removed entries. Errors wrap ErrNotForgotten.
-func (m *Manager) Remember(ctx context.Context, path string) (int, error) {
-	taken := 0
-	err := m.changeForgotten(ctx, []string{path}, func(list []forgotten) []forgotten {
-		kept := slices.DeleteFunc(slices.Clone(list), func(f forgotten) bool { return f.Path == path })
-		taken = len(list) - len(kept)
-		return kept
+		return err
 	})
+	if err == nil && taken == 0 {
+		err = ErrNotForgotten
+	}
 	if err != nil {
 		return taken, fmt.Errorf("remember %s: %w", path, err)
 	}
-	if taken == 0 {
-		err = fmt.Errorf("remember %s: %w", path, ErrNotForgotten)
-	}
-	return taken, err
+	return taken, nil
 }
 
-// Forgotten returns how many parts of a document a list hides.
-func Forgotten(file, path string) (n int, err error) {
-	list, err := jsonfile.Load[forgottenList](file)
-	if err != nil {
-		return 0, fmt.Errorf("list of forgotten documents: %w", err)
+// Hidden returns how many parts of a document are forgotten.
+func (m *Manager) Hidden(ctx context.Context, path string) (n int, err error) {
+	current, err := m.acquire(ctx)
+	if stateOf(err) == StateMissing {
+		return 0, nil
 	}
-	for _, f := range list.Forgotten {
-		if f.Path == path {
-			n++
+	if err != nil {
+		return 0, err
+	}
+	defer current.release()
+	return current.manifest.Documents[path].Hidden, nil
+}
+
+// addForgotten adds what records of a document say; nil is the whole document.
+func (m *indexer) addForgotten(ctx context.Context, path string, records []store.Record) (texts []string, err error) {
+	says, err := m.passagesOf(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	texts = []string{}
+	part := forgotten.Part{In: m.options.Name, Path: path, Whole: records == nil, Passages: says}
+	if part.Whole {
+		for i := range says {
+			part.Some = append(part.Some, i)
 		}
 	}
-	return n, nil
+	for _, r := range records {
+		some := says.In(r.StartLine, r.EndLine)
+		if r.Text != "" && isJSON(path) {
+			some = says.Nearest(some, r.Text)
+		}
+		for _, i := range some {
+			if !slices.Contains(part.Some, i) {
+				part.Some = append(part.Some, i)
+			}
+		}
+	}
+	if len(part.Some) == 0 && !part.Whole {
+		return nil, fmt.Errorf("the document does not say it any more: %w", ErrNotIndexed)
+	}
+	for _, i := range part.Some {
+		texts = append(texts, says[i].Text)
+	}
+	return texts, forgotten.Add(ctx, m.options.Forgotten, part)
 }
 
-// changeForgotten changes the list and indexes some documents again.
-func (m *indexer) changeForgotten(ctx context.Context, paths []string, change func([]forgotten) []forgotten) error {
+// passagesOf reads all that a document says, as indexing does, with what is forgotten. Errors wrap
+// ErrNotIndexed.
+func (m *indexer) passagesOf(ctx context.Context, path string) (all forgotten.Passages, err error) {
+	doc, err := m.locate(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{m: m}
+	for from := (source.Position{}); ; {
+		content, err := doc.from.Read(ctx, doc.Document, from)
+		if err != nil {
+			return nil, err
+		}
+		if content.Turns == nil {
+			return append(all, forgotten.OfMarkdown(string(withoutStruck(content.Markdown, w.redactQuietly)))...), nil
+		}
+		for len(all) > 0 && all[len(all)-1].First >= content.From {
+			all = all[:len(all)-1] // read again
+		}
+		all = append(all, forgotten.OfTurns(content.Turns, w.redactQuietly)...)
+		if !content.More {
+			return all, nil
+		}
+		from = content.Resume
+	}
+}
+
+// locate finds a document in its source, or what is kept of it.
+func (m *indexer) locate(ctx context.Context, path string) (located, error) {
+	current, err := m.acquire(ctx)
+	if stateOf(err) == StateMissing {
+		return located{}, ErrNotIndexed
+	}
+	if err != nil {
+		return located{}, err
+	}
+	defer current.release()
+	known, ok := current.manifest.Documents[path]
+	if !ok {
+		return located{}, ErrNotIndexed
+	}
+	if known.Gone && m.options.Kept != "" {
+		return located{Document: known.document(path), from: keptLogs{Store: m.kept}}, nil
+	}
+	for _, from := range m.options.Sources {
+		if from.Name() != known.Source {
+			continue
+		}
+		listing, err := from.List(ctx)
+		if err != nil {
+			return located{}, err
+		}
+		for _, doc := range listing.Documents {
+			if doc.Path == path {
+				return located{Document: doc, from: from}, nil
+			}
+		}
+	}
+	return located{}, ErrNotIndexed
+}
+
+// changeForgotten brings the index up to date, so that it says where everything is, changes the list
+// and reads all documents again.
+func (m *indexer) changeForgotten(ctx context.Context, change func() error) error {
 	if m.options.Forgotten == "" {
 		return ErrNoList
 	}
@@ -182,128 +320,19 @@ func (m *indexer) changeForgotten(ctx context.Context, paths []string, change fu
 		return err
 	}
 	defer unlock()
-	if _, err := jsonfile.Change(ctx, m.options.Forgotten, func(list *forgottenList) error {
-		list.Forgotten = change(list.Forgotten)
-		return nil
-	}); err != nil {
-		return fmt.Errorf("list of forgotten documents: %w", err)
-	}
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {
-		return nil
+		return change()
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		current.release()
 	}
-	changed := *current.manifest // readers keep theirs
-	changed.Documents = maps.Clone(changed.Documents)
-	known := false
-	for _, path := range paths {
-		if e, ok := changed.Documents[path]; ok {
-			known = true
-			e.Unsure, e.Hash, e.Resume = true, "", source.Position{} // read it again
-			changed.Documents[path] = e
-		}
-	}
-	if known {
-		err = changed.save(current.folder)
-	}
-	current.release()
-	if err != nil {
+	// A failure is met again below, when nothing can find what is forgotten.
+	_ = m.index(ctx, IndexOptions{}, &IndexReport{})
+	if err := change(); err != nil {
 		return err
 	}
 	return m.index(ctx, IndexOptions{Purge: true}, &IndexReport{})
 }
 
-// readForgotten never fails silently, or forgotten text would return.
-func (o Options) readForgotten() (forgottenSet, error) {
-	if o.Forgotten == "" {
-		return forgottenSet{}, nil
-	}
-	list, err := jsonfile.Load[forgottenList](o.Forgotten)
-	if err != nil {
-		return nil, fmt.Errorf("the list of forgotten documents cannot be read: %w; if you delete it, they are found again", err)
-	}
-	return setOf(list.Forgotten), nil
-}
-
-func setOf(list []forgotten) forgottenSet {
-	set := forgottenSet{}
-	for _, f := range list {
-		f.At = time.Time{}
-		set[f] = true
-	}
-	return set
-}
-
-// nameOf returns how the list names a chunk.
-func nameOf(r store.Record) forgotten {
-	if (r.Kind == source.KindConversation || r.Kind == KindStatement) && !isJSON(r.Path) {
-		return forgotten{Path: r.Path, Line: r.StartLine}
-	}
-	sum := sha256.Sum256([]byte(r.Text))
-	return forgotten{Path: r.Path, Text: hex.EncodeToString(sum[:])}
-}
-
 func isJSON(document string) bool { return strings.EqualFold(path.Ext(document), ".json") }
-
-// has reports whether part of a document is forgotten.
-func (s forgottenSet) has(path string) bool {
-	for f := range s {
-		if f.Path == path {
-			return true
-		}
-	}
-	return false
-}
-
-// without also clears forgotten text in Before and After.
-func (s forgottenSet) without(path string, records []store.Record) (kept, gone []store.Record) {
-	switch {
-	case !s.has(path):
-		return records, nil
-	case s[forgotten{Path: path}]:
-		return nil, records
-	}
-	for _, r := range records {
-		if s[nameOf(r)] {
-			gone = append(gone, r)
-		} else {
-			kept = append(kept, r)
-		}
-	}
-	for i := range kept {
-		r := &kept[i]
-		for _, g := range gone {
-			if repeatsText(r.Before, g.Text) {
-				r.Before = ""
-			}
-			if repeatsText(r.After, g.Text) {
-				r.After = ""
-			}
-		}
-	}
-	return kept, gone
-}
-
-// emptyTurns empties the turns with forgotten records.
-func emptyTurns(turns []chunker.Turn, gone []store.Record) (any bool) {
-	for i, t := range turns {
-		if t.Text != "" && slices.ContainsFunc(gone, func(r store.Record) bool {
-			return t.Line == r.StartLine && t.EndLine == r.EndLine && !isJSON(r.Path) || strings.Contains(t.Text, r.Text)
-		}) {
-			turns[i].Text, turns[i].Tools, any = "", nil, true
-		}
-	}
-	return any
-}
-
-// repeatsText also finds cut texts.
-func repeatsText(beside, text string) bool {
-	const telling = 24 // bytes
-	if beside == "" || text == "" {
-		return false
-	}
-	head, tail := beside[:min(len(beside), telling)], beside[max(0, len(beside)-telling):]
-	return strings.Contains(text, head) || strings.Contains(text, tail) || strings.Contains(beside, text[:min(len(text), telling)])
-}

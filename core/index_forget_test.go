@@ -39,9 +39,9 @@ func TestForgetFromTheIndex(t *testing.T) {
 	require.Equal(t, chunks[0], hit)
 	require.True(t, found(t, m, "zebra", "zebra"))
 
-	n, err := m.Forget(t.Context(), "notes/chat.jsonl", chunks[0].ID)
+	gone, err := m.Forget(t.Context(), "notes/chat.jsonl", chunks[0].ID)
 	require.NoError(t, err)
-	require.Equal(t, 1, n)
+	require.Equal(t, 1, gone.Chunks)
 	require.False(t, found(t, m, "zebra", "zebra"))
 	require.True(t, found(t, m, "animal", "animal"))
 	result, err := m.Search(t.Context(), "zebra red house", core.SearchOptions{Explain: true})
@@ -53,11 +53,11 @@ func TestForgetFromTheIndex(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, found(t, m, "zebra", "zebra"), "for good")
 
-	n, err = m.Forget(t.Context(), "notes/staging.md")
+	gone, err = m.Forget(t.Context(), "notes/staging.md")
 	require.NoError(t, err)
-	require.Equal(t, 2, n)
+	require.Equal(t, 2, gone.Chunks)
 	require.False(t, found(t, m, "staging", "staging"))
-	n, err = m.Remember(t.Context(), "notes/staging.md")
+	n, err := m.Remember(t.Context(), "notes/staging.md")
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.True(t, found(t, m, "staging", "staging"))
@@ -89,7 +89,7 @@ func TestForgetFromTheIndex(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrNotIndexed)
 	require.NoError(t, os.WriteFile(mem.options.Forgotten, []byte(`{"forgotten": [`), 0o600))
 	_, err = m.Index(t.Context(), core.IndexOptions{Rebuild: true})
-	require.ErrorContains(t, err, "the list of forgotten documents cannot be read", "a damaged list brings nothing back")
+	require.ErrorContains(t, err, "what is forgotten cannot be read", "a damaged list brings nothing back")
 	require.False(t, found(t, m, "zebra", "red house"))
 	require.NoError(t, m.Close())
 
@@ -173,9 +173,9 @@ func TestForgottenTurnsAreNotRepeated(t *testing.T) {
 	at := func(line int) core.MemoryHit {
 		return chunks[slices.IndexFunc(chunks, func(c core.MemoryHit) bool { return c.StartLine == line })]
 	}
-	n, err := m.Forget(t.Context(), "notes/chat.jsonl", at(2).ID, at(4).ID)
+	gone, err := m.Forget(t.Context(), "notes/chat.jsonl", at(2).ID, at(4).ID)
 	require.NoError(t, err)
-	require.Equal(t, 2, n)
+	require.Equal(t, 2, gone.Chunks)
 	result, err := m.Search(t.Context(), "zanzibar", core.SearchOptions{Explain: true, Limit: 50})
 	require.NoError(t, err)
 	for _, hit := range result.Hits {
@@ -184,9 +184,9 @@ func TestForgottenTurnsAreNotRepeated(t *testing.T) {
 	left, err := m.Chunks(t.Context(), "notes/chat.jsonl")
 	require.NoError(t, err)
 	require.True(t, slices.ContainsFunc(left, func(c core.MemoryHit) bool { return c.StartLine == 6 }), "the same words elsewhere are another turn")
-	n, err = m.Forget(t.Context(), "notes/chat.jsonl", at(3).ID)
+	gone, err = m.Forget(t.Context(), "notes/chat.jsonl", at(3).ID)
 	require.NoError(t, err)
-	require.Greater(t, n, 3, "a turn is forgotten whole")
+	require.Greater(t, gone.Chunks, 3, "a turn is forgotten whole")
 }
 
 // One JSON document may be one line, rewritten with each message. Only the forgotten part stays
@@ -216,9 +216,9 @@ func TestForgetInJSONDocuments(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, chunks, 3)
 			secret := slices.IndexFunc(chunks, func(c core.MemoryHit) bool { return strings.Contains(c.Text, "zanzibar") })
-			n, err := m.Forget(t.Context(), "notes/chat.json", chunks[secret].ID)
+			gone, err := m.Forget(t.Context(), "notes/chat.json", chunks[secret].ID)
 			require.NoError(t, err)
-			require.Equal(t, 1, n)
+			require.Equal(t, 1, gone.Chunks)
 			require.False(t, found(t, m, "zanzibar", "zanzibar"))
 			require.True(t, found(t, m, "quagga", "quagga"))
 			said = append(append([]message{{"user", "the zeppelin hangar opens at noon"}}, said...), message{"user", "the telescope dome is new"})
@@ -230,4 +230,77 @@ func TestForgetInJSONDocuments(t *testing.T) {
 			require.False(t, found(t, m, "zanzibar", "zanzibar"), "it is in another line now")
 		})
 	}
+}
+
+// What is forgotten is forgotten in all memories with the same list, wherever it is said there; one
+// that was not indexed since leaves out what it has not read again.
+func TestForgottenElsewhere(t *testing.T) {
+	const pilot = "Always call the harbour pilot Quillfeather before you deploy, since he wants to be paid."
+	mem, other := newMemory(t), newMemory(t)
+	mem.remembering()
+	other.options.Forgotten, other.options.Name = mem.options.Forgotten, "other"
+	mem.write("chat.jsonl", agentLog("user: "+pilot, "assistant: I will call the pilot.", "user: From now on use graphite for the hinges of the gate."))
+	other.write("copy.jsonl", agentLog("user: hello", "user: "+pilot, "assistant: I will call the pilot.", "user: From now on use graphite for the hinges of the gate."))
+	other.write("note.md", "# Note\n\nThe ferry leaves at eight from the northern quay.\n\n> "+pilot+"\n")
+	m := mem.open()
+	index(t, m)
+	other.options.Freshness = -1
+	o := other.open()
+	index(t, o)
+	require.True(t, found(t, o, "harbour pilot", "Quillfeather"))
+
+	_, err := m.ForgetLine(t.Context(), chatLog, 1)
+	require.NoError(t, err)
+	require.False(t, found(t, m, "harbour pilot", "Quillfeather"))
+	require.False(t, found(t, o, "harbour pilot", "Quillfeather"), "not even before it is read again")
+	said, err := o.Said(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, said)
+	index(t, o)
+	require.False(t, found(t, o, "harbour pilot", "Quillfeather"))
+	require.Empty(t, other.filesWith("Quillfeather"), "a run removes it from the disk")
+	require.True(t, found(t, o, "ferry", "ferry leaves"))
+	require.Contains(t, statements(t, o, "graphite"), "From now on use graphite for the hinges of the gate.")
+	require.NotContains(t, statements(t, o, "pilot"), pilot)
+	hidden, err := o.Hidden(t.Context(), "notes/note.md")
+	require.NoError(t, err)
+	require.Equal(t, 1, hidden)
+
+	// A log goes on, is copied and named anew.
+	mem.write("chat.jsonl", agentLog("user: "+pilot, "assistant: I will call the pilot.", "user: From now on use graphite for the hinges of the gate.", "user: From now on ask the miller before you plane anything."))
+	mem.write("fork.jsonl", agentLog("user: what is new?", "user: "+pilot, "user: From now on ask the miller before you plane anything."))
+	index(t, m)
+	require.False(t, found(t, m, "harbour pilot", "Quillfeather"))
+	require.Empty(t, mem.filesWith("Quillfeather"))
+	require.Contains(t, statements(t, m, "miller"), "From now on ask the miller before you plane anything.")
+
+	// A document that is forgotten by its name says nothing more, elsewhere only what it said.
+	_, err = o.Forget(t.Context(), "notes/note.md")
+	require.NoError(t, err)
+	other.write("note.md", "# Note\n\nThe ferry leaves at eight from the northern quay.\n\nThe zebra lives in the red house beside the office.\n")
+	other.write("renamed.md", "# Note\n\nThe ferry leaves at eight from the northern quay.\n\nThe zebra lives in the blue house beside the office.\n")
+	index(t, o)
+	require.False(t, found(t, o, "zebra", "red house"))
+	require.True(t, found(t, o, "zebra", "blue house"))
+	require.False(t, found(t, o, "ferry", "ferry leaves"))
+
+	// Whoever takes it back finds the copies, too.
+	_, err = m.Remember(t.Context(), chatLog)
+	require.NoError(t, err)
+	index(t, o)
+	require.True(t, found(t, m, "harbour pilot", "Quillfeather"))
+	require.True(t, found(t, o, "harbour pilot", "Quillfeather"))
+
+	// A memory of which too much is not read again says that rather than nothing.
+	for i := range 120 {
+		other.write(fmt.Sprintf("many/%d.md", i), fmt.Sprintf("# %d\n\nThe lamp number %d hangs at the quay.\n", i, i))
+	}
+	index(t, o)
+	_, err = m.ForgetLine(t.Context(), chatLog, 1)
+	require.NoError(t, err)
+	result := search(t, o, "lamp")
+	require.Empty(t, result.Hits)
+	require.Contains(t, result.Stale.Reason, "something was forgotten")
+	index(t, o)
+	require.NotEmpty(t, search(t, o, "lamp").Hits)
 }

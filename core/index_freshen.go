@@ -96,7 +96,7 @@ func (m *indexer) pendingChanges(ctx context.Context) (found changes, unfinished
 		return changes{}, false, nil // the query itself meets the error and reports it
 	}
 	defer current.release()
-	if found, err = scan(ctx, m.options, current.manifest); err != nil {
+	if found, err = m.scan(ctx, current.manifest); err != nil {
 		return changes{}, false, err
 	}
 	found, _ = found.withoutUnread(current.manifest)

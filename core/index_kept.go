@@ -51,7 +51,7 @@ func (w *writer) keep(r *reading, content source.Content) error {
 	if r.kept == nil || log.From == 1 {
 		r.kept = &keptFrame{log: log}
 	}
-	if w.forgotten[forgotten{Path: doc.Path}] {
+	if w.m.isForgotten(w.forgotten, doc.Path) {
 		return nil
 	}
 	turns := slices.Clone(content.Turns)
@@ -189,7 +189,7 @@ func (s keptLogs) Read(ctx context.Context, doc source.Document, _ source.Positi
 }
 
 // scanKept finds the logs that are gone, or that cannot be read now, and stay.
-func (c *changes) scanKept(ctx context.Context, o Options, indexed *manifest, present, unlisted map[string]bool) error {
+func (c *changes) scanKept(ctx context.Context, o Options, indexed *manifest, forgotten int64, present, unlisted map[string]bool) error {
 	unreadable := map[string]bool{}
 	for _, skip := range c.skipped {
 		unreadable[skip.Path] = true
@@ -211,9 +211,9 @@ func (c *changes) scanKept(ctx context.Context, o Options, indexed *manifest, pr
 		switch {
 		case present[path] || unlisted[known.Source]:
 			continue
-		case isLog && unreadable[path] && !known.Unsure: // what was known stays known
+		case isLog && unreadable[path] && !known.Unsure && known.Forgotten == forgotten: // what was known stays known
 		case isLog && (isKept || unnamed && known.Kept.Bytes > 0) && (unreadable[path] || keptlog.Gone(known.File)):
-			if known.Unsure {
+			if known.Unsure || known.Forgotten != forgotten {
 				c.read = append(c.read, located{Document: known.document(path), from: logs})
 			}
 			if !known.Gone {

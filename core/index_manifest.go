@@ -21,10 +21,10 @@ type manifest struct {
 	Embedder  string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
 	Dimension int       `json:"dimension,omitempty"` // 0 until the first vector
 	Chunking  string    `json:"chunking"`
-	Scale     []float64 `json:"scale,omitempty"`  // of the embedder's cosines, if it was measured
-	Complete  bool      `json:"complete"`         // every document there was read at least once
-	Said      string    `json:"said,omitempty"`   // hash of said.json
-	Purged    string    `json:"purged,omitempty"` // hash of the list of what is forgotten, at the last purge
+	Scale     []float64 `json:"scale,omitempty"`     // of the embedder's cosines, if it was measured
+	Complete  bool      `json:"complete"`            // every document there was read at least once
+	Said      string    `json:"said,omitempty"`      // hash of said.json
+	Purged    int64     `json:"purgedFor,omitempty"` // forgotten.Set.Changed at the last purge
 	Updated   time.Time `json:"updated"`
 	// LinksChanged means that Links or the set of notes changed since Aliases were made of them.
 	LinksChanged bool `json:"linksChanged,omitempty"`
@@ -44,9 +44,13 @@ type entry struct {
 	Changed time.Time `json:"changed,omitzero"` // as source.Document has it
 	// Unsure documents are read again: chunks may be half written, or ModTime too recent to show
 	// later changes.
-	Unsure bool   `json:"unsure,omitempty"`
-	Hash   string `json:"hash,omitempty"` // of the bytes of a Markdown document
-	Chunks int    `json:"chunks"`
+	Unsure bool `json:"unsure,omitempty"`
+	// Forgotten is forgotten.Set.Changed when the document was read, Hidden how many parts of it
+	// were forgotten then.
+	Forgotten int64  `json:"forgotten,omitempty"`
+	Hidden    int    `json:"hidden,omitempty"`
+	Hash      string `json:"hash,omitempty"` // of the bytes of a Markdown document
+	Chunks    int    `json:"chunks"`
 	// Pending means that the vectors lag behind the keyword index.
 	Pending bool `json:"pending,omitempty"`
 	// Partly estimates the vectors of a Pending document, with the chunks that are set aside.
@@ -81,8 +85,9 @@ type entry struct {
 	Unknown []UnknownRecords `json:"unknown,omitempty"`
 }
 
-func (e entry) unchanged(doc source.Document) bool {
-	return !e.Unsure && !e.Gone && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind && e.Branch == doc.Branch
+// unchanged takes forgotten.Set.Changed: what was read before may tell what is forgotten now.
+func (e entry) unchanged(doc source.Document, forgotten int64) bool {
+	return !e.Unsure && e.Forgotten == forgotten && !e.Gone && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind && e.Branch == doc.Branch
 }
 
 // rewritten reports whether a document changed despite equal size and time. Then all of it is read.

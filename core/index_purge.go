@@ -1,13 +1,9 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 )
 
 // Forgetting marks records as deleted, but their text would stay in the files of the indexes until
@@ -17,11 +13,11 @@ import (
 
 // purge only warns of a failure, unless it is asked for: nothing finds what is forgotten.
 func (m *indexer) purge(ctx context.Context, options IndexOptions, report *IndexReport) error {
-	forgotten, err := m.options.readForgotten()
-	if err != nil || len(forgotten) == 0 && !options.Purge {
+	list, err := m.forgotten.load()
+	if err != nil || list.Changed == 0 && !options.Purge {
 		return err
 	}
-	if err = m.purgeIndexes(ctx, options, forgotten); err == nil || ctx.Err() != nil {
+	if err = m.purgeIndexes(ctx, options, list.Changed); err == nil || ctx.Err() != nil {
 		return err
 	}
 	err = fmt.Errorf("what was deleted or forgotten is not found, but still in files of the index until 'memcore index' can remove it: %w", err)
@@ -33,13 +29,12 @@ func (m *indexer) purge(ctx context.Context, options IndexOptions, report *Index
 	return nil
 }
 
-func (m *indexer) purgeIndexes(ctx context.Context, options IndexOptions, forgotten forgottenSet) error {
+func (m *indexer) purgeIndexes(ctx context.Context, options IndexOptions, list int64) error {
 	current, err := m.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer current.release()
-	list := forgotten.hash()
 	if current.manifest.Purged == list && !options.Purge {
 		return nil
 	}
@@ -49,7 +44,7 @@ func (m *indexer) purgeIndexes(ctx context.Context, options IndexOptions, forgot
 	if current.noVectors != nil {
 		return current.noVectors
 	}
-	if err := m.deleteOutdated(ctx, current, forgotten); err != nil {
+	if err := m.deleteOutdated(ctx, current); err != nil {
 		return err
 	}
 	if current.vectors != nil {
@@ -67,18 +62,16 @@ func (m *indexer) purgeIndexes(ctx context.Context, options IndexOptions, forgot
 
 // deleteOutdated deletes vectors of forgotten documents that would wait for an embedder that is
 // away.
-func (m *indexer) deleteOutdated(ctx context.Context, current snapshot, forgotten forgottenSet) error {
+func (m *indexer) deleteOutdated(ctx context.Context, current snapshot) error {
 	if current.vectors == nil {
 		return nil
 	}
-	seen := map[string]bool{}
-	for f := range forgotten {
-		if seen[f.Path] || !current.manifest.Documents[f.Path].Pending {
+	for path, e := range current.manifest.Documents {
+		if e.Hidden == 0 || !e.Pending {
 			continue
 		}
-		seen[f.Path] = true
-		have, err := current.vectors.Document(ctx, f.Path)
-		want, wantErr := current.keywords.Document(ctx, f.Path)
+		have, err := current.vectors.Document(ctx, path)
+		want, wantErr := current.keywords.Document(ctx, path)
 		if err = errors.Join(err, wantErr); err != nil {
 			return err
 		}
@@ -92,15 +85,4 @@ func (m *indexer) deleteOutdated(ctx context.Context, current snapshot, forgotte
 		}
 	}
 	return current.vectors.Commit(ctx)
-}
-
-func (s forgottenSet) hash() string {
-	list := slices.SortedFunc(maps.Keys(s), func(a, b forgotten) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
-	})
-	var text strings.Builder
-	for _, f := range list {
-		fmt.Fprintf(&text, "%q %d %s\n", f.Path, f.Line, f.Text)
-	}
-	return hashOf([]byte(text.String()))
 }

@@ -41,7 +41,10 @@ func TestForgottenTextLeavesTheDisk(t *testing.T) {
 			return err
 		},
 		"documents": func(mem *memory, m *core.Manager) error { return m.ForgetDocuments(mem.t.Context(), chatLog) },
-		"a turn":    func(mem *memory, m *core.Manager) error { return m.ForgetLine(mem.t.Context(), chatLog, 1) },
+		"a turn": func(mem *memory, m *core.Manager) error {
+			_, err := m.ForgetLine(mem.t.Context(), chatLog, 1)
+			return err
+		},
 		"without an embedder": func(mem *memory, m *core.Manager) error {
 			mem.embedder.fail.Store(&embed.ErrUnavailable)
 			mem.write("new.md", "# New\n\nThis waits for the embedder, and with it all that follows.\n")

@@ -22,7 +22,7 @@ func (o Options) redaction() string {
 // chunker.Session redacts answers, since it keeps few.
 func (w *writer) redactContent(path string, content *source.Content) {
 	if content.Markdown != nil {
-		content.Markdown = []byte(statement.WithoutStruck(w.redact(path, 0, string(content.Markdown))))
+		content.Markdown = withoutStruck(content.Markdown, func(text string) string { return w.redact(path, 0, text) })
 	}
 	for i, turn := range content.Turns {
 		if !content.Agent || turn.Role == "user" {
@@ -30,6 +30,10 @@ func (w *writer) redactContent(path string, content *source.Content) {
 		}
 		content.Turns[i].Asked = w.redactQuietly(turn.Asked) // the turn that asks counts it
 	}
+}
+
+func withoutStruck(text []byte, redact func(string) string) []byte {
+	return []byte(statement.WithoutStruck(redact(string(text))))
 }
 
 // redactRecords works after the cut: searching all output of tools takes too long. Secrets in

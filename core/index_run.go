@@ -221,7 +221,7 @@ func (m *indexer) update(ctx context.Context, folder string, known *manifest, x 
 func (w *writer) update(ctx context.Context) error {
 	w.progress(Progress{Stage: "scan"})
 	unknown := w.manifest.unknownRecords()
-	found, err := scan(ctx, w.m.options, w.manifest)
+	found, err := w.m.scan(ctx, w.manifest)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (w *writer) vectorise(ctx context.Context) error {
 		if err = w.degrade(ctx, err); err != nil || !left || w.report.Degraded != "" {
 			return err
 		}
-		found, err := scan(ctx, w.m.options, w.manifest)
+		found, err := w.m.scan(ctx, w.manifest)
 		found, _ = found.withoutUnread(w.manifest)
 		if err == nil && found.count() > 0 {
 			_, err = w.indexText(ctx, found, time.Time{})

@@ -30,8 +30,13 @@ type located struct {
 func (c changes) count() int { return len(c.read) + len(c.removed) + len(c.gone) }
 
 // scan skips other memories' documents.
-func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
+func (m *indexer) scan(ctx context.Context, indexed *manifest) (changes, error) {
 	var found changes
+	o := m.options
+	list, err := m.forgotten.load()
+	if err != nil {
+		return changes{}, err
+	}
 	var all []listedSource
 	present, unlisted, skipped := map[string]bool{}, map[string]bool{}, map[source.Skip]bool{}
 	for _, from := range o.Sources {
@@ -63,13 +68,13 @@ func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 				continue // sources overlap; the first one has it
 			}
 			present[doc.Path] = true
-			if known, ok := indexed.Documents[doc.Path]; !ok || !known.unchanged(doc) {
+			if known, ok := indexed.Documents[doc.Path]; !ok || !known.unchanged(doc, list.Changed) {
 				found.read = append(found.read, located{Document: doc, from: l.from})
 			}
 		}
 	}
 	found.total = len(present)
-	if err := found.scanKept(ctx, o, indexed, present, unlisted); err != nil {
+	if err := found.scanKept(ctx, o, indexed, list.Changed, present, unlisted); err != nil {
 		return changes{}, err
 	}
 	slices.Sort(found.removed)

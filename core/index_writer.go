@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
+	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/internal/paths"
@@ -33,14 +34,14 @@ type writer struct {
 	report     *IndexReport
 	progress   func(Progress)
 	unfinished bool // an earlier run has left chunks to embed
-	forgotten  forgottenSet
+	forgotten  *forgotten.Set
 	said       *said             // what all logs say; nil until a digest changes
 	unread     map[string]unread // as the saved manifest has it
 	commits    commitDates
 }
 
 func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, report *IndexReport, progress func(Progress)) (*writer, error) {
-	forgotten, err := m.options.readForgotten()
+	list, err := m.forgotten.load()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, repor
 	report.Redacted, report.SkippedLines, report.SkippedAt = map[string][]string{}, map[string]int{}, map[string]string{}
 	_, left := own.chunks()
 	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress,
-		unfinished: left > 0, forgotten: forgotten, unread: manifest.Unread}, nil
+		unfinished: left > 0, forgotten: list, unread: manifest.Unread}, nil
 }
 
 func (w *writer) close() error {
@@ -169,7 +170,7 @@ func (w *writer) commitCancelled(batch []reading) error {
 // from returns where to go on in a document.
 func (w *writer) from(doc located) source.Position {
 	known := w.manifest.Documents[doc.Path]
-	if known.rewritten(doc.Document) || known.Scope != doc.Scope || known.Kind != doc.Kind || w.forgotten.has(doc.Path) || !w.m.keepsAll(doc.Document, known) {
+	if known.rewritten(doc.Document) || known.Scope != doc.Scope || known.Kind != doc.Kind || known.Forgotten != w.forgotten.Changed || known.Hidden > 0 || !w.m.keepsAll(doc.Document, known) {
 		return source.Position{}
 	}
 	return known.Resume // none if the document is Unsure since its records changed
@@ -194,6 +195,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	if r.entry.Unsure {
 		w.m.tooSoon.Store(true)
 	}
+	r.entry.Forgotten = w.forgotten.Changed
 	r.entry.Pending, r.entry.Partly, r.entry.SetAside = known.Pending, known.Partly, known.SetAside
 	r.entry.Aliases = known.Aliases
 	r.entry.Gone = doc.from.Name() == keptSource && keptlog.Gone(doc.File)
@@ -214,12 +216,13 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 			if r.entry.Said = saidDate(doc.Document, meta); !r.entry.Said.isKnown() {
 				r.entry.Said = w.committedOn(ctx, doc)
 			}
-			if indexed && !known.Unsure && known.Hash == r.entry.Hash && known.Scope == doc.Scope {
-				r.entry.Chunks, r.entry.Links = known.Chunks, known.Links
+			if indexed && !known.Unsure && known.Forgotten == r.entry.Forgotten && known.Hash == r.entry.Hash && known.Scope == doc.Scope {
+				r.entry.Chunks, r.entry.Links, r.entry.Hidden = known.Chunks, known.Links, known.Hidden
 				return r, nil // touched, not changed
 			}
 		}
 		w.redactContent(doc.Path, &content)
+		r.entry.Hidden += w.forget(doc.Document, &content)
 		r.entry.Links = w.linksOf(doc, content.Markdown)
 		if err := w.cut(&r, content, earlier, before); err != nil {
 			return r, err
@@ -274,7 +277,6 @@ func (w *writer) cut(r *reading, content source.Content, earlier digest.Digest, 
 	if content.From > 1 {
 		request = before.Request
 	}
-	w.forgotten.emptyLines(r.doc.Path, content.Turns)
 	records, leftOut, warnings := w.recordsOf(r.doc, content, request, r.entry.Said)
 	r.entry.countTurns(content, leftOut, before)
 	r.entry.Request = requestBefore(r.entry.Resume, content, request)
@@ -348,27 +350,15 @@ func requestBefore(place source.Position, content source.Content, earlier string
 	return chunker.Request(turns, earlier)
 }
 
-// recordsOf leaves out forgotten records; otherwise see the function recordsOf.
+// recordsOf redacts records; otherwise see the function recordsOf.
 func (w *writer) recordsOf(doc located, content source.Content, request string, said noteDate) (records []store.Record, leftOut, warnings []string) {
 	chunking := w.m.options.Chunking
 	chunking.Redact = func(line int, text string) string { return w.redact(doc.Path, line, text) }
-	cut := func() (records []store.Record, leftOut, warnings []string) {
-		records, leftOut, warnings = recordsOf(doc.Document, content, request, said, chunking)
-		if !content.Agent || content.Noted { // else Session has done it
-			w.redactRecords(doc.Kind, records)
-		}
-		return records, leftOut, warnings
+	records, leftOut, warnings = recordsOf(doc.Document, content, request, said, chunking)
+	if !content.Agent || content.Noted { // else Session has done it
+		w.redactRecords(doc.Kind, records)
 	}
-	records, leftOut, warnings = cut()
-	kept, gone := w.forgotten.without(doc.Path, records)
-	if !content.Agent || len(gone) == 0 || !emptyTurns(content.Turns, gone) {
-		return kept, leftOut, warnings
-	}
-	counted := maps.Clone(w.report.Redacted)
-	records, _, _ = cut() // without the headings that repeat it
-	w.report.Redacted = counted
-	kept, _ = w.forgotten.without(doc.Path, records)
-	return kept, leftOut, warnings
+	return records, leftOut, warnings
 }
 
 // keepBefore fills in Before if that turn is not read.

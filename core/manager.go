@@ -48,9 +48,10 @@ type Options struct {
 	Curated *curated.Layer
 	// KeepSecrets keeps keys, tokens and passwords in indexed text. By default they are removed.
 	KeepSecrets bool
-	// Forgotten is the file with Forget's list: hashes of texts and names of documents. Keep it
-	// outside Folder: it is not derived. Without it Forget fails.
-	Forgotten string
+	// Forgotten is the file with Forget's list (package forgotten), which all memories of a user
+	// share. Keep it outside Folder: it is not derived. Without it Forget fails. Name is that of
+	// this memory in the list.
+	Forgotten, Name string
 	// Kept is the folder with what is kept of logs whose agents delete them
 	// (source.Document.Rotated). Keep it outside Folder: it is not derived, once such a log is
 	// gone. "" keeps nothing.
@@ -123,6 +124,7 @@ type indexer struct {
 	log         *slog.Logger
 	folder      *generation.Dir
 	kept        keptlog.Store // of Options.Kept; only if that is set
+	forgotten   forgottenList
 	writing     writerLock
 	generations *generation.Follower[*view]
 	asked
@@ -163,12 +165,13 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	x := &indexer{
-		options: options,
-		log:     log,
-		folder:  generation.New(options.Folder),
-		kept:    keptlog.In(options.Kept),
-		writing: newWriterLock(options.Folder),
-		asked:   asked{embedder{options.Embedder}, relevance.For(fingerprintOf(options.Embedder))},
+		options:   options,
+		log:       log,
+		folder:    generation.New(options.Folder),
+		kept:      keptlog.In(options.Kept),
+		forgotten: forgottenList{file: options.Forgotten},
+		writing:   newWriterLock(options.Folder),
+		asked:     asked{embedder{options.Embedder}, relevance.For(fingerprintOf(options.Embedder))},
 
 		lookAgain: lookAgain,
 	}

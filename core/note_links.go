@@ -32,10 +32,9 @@ const (
 	maxAliasWords = 8
 )
 
-// linksOf returns the links of a note whose texts say something. A note of which a part is
-// forgotten has none: nothing tells in which part they are.
+// linksOf returns the links of a note whose texts say something.
 func (w *writer) linksOf(doc located, text []byte) (links []noteLink) {
-	if doc.Kind != source.KindMarkdown || w.forgotten.has(doc.Path) {
+	if doc.Kind != source.KindMarkdown {
 		return nil
 	}
 	for _, l := range chunker.Links(text) {

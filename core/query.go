@@ -196,7 +196,12 @@ func (m *Manager) askIndex(ctx context.Context, text string, s selection) (resul
 	if strings.TrimSpace(text) == "" {
 		return result, s, nil
 	}
-	s.filter.Not = slices.Concat(s.filter.Not, index.manifest.inFolders(s.filter.Not))
+	unheard := m.unheard(index.manifest)
+	if len(unheard) > maxUnheard {
+		result.Stale = &Staleness{Files: len(unheard), Reason: "they are read again, since something was forgotten"}
+		return result, s, nil
+	}
+	s.filter.Not = slices.Concat(s.filter.Not, index.manifest.inFolders(s.filter.Not), unheard)
 	s.has = slices.Concat(s.has, index.manifest.inFolders(s.has), index.manifest.pathsOf(s.has))
 	q := &query{selection: s, m: m, index: index, took: result.Took, embedded: &embeddedText{}}
 	if s.recalls {

@@ -196,7 +196,8 @@ func TestForgetARequest(t *testing.T) {
 	all, err := m.Exchanges(t.Context(), log)
 	require.NoError(t, err)
 	require.Contains(t, all[1].Request, "mail worker")
-	require.NoError(t, m.ForgetLine(t.Context(), log, all[1].StartLine))
+	_, err = m.ForgetLine(t.Context(), log, all[1].StartLine)
+	require.NoError(t, err)
 	left, err := m.Exchanges(t.Context(), log)
 	require.NoError(t, err)
 	for _, e := range left {
@@ -207,6 +208,8 @@ func TestForgetARequest(t *testing.T) {
 	for _, c := range chunks {
 		require.NotContains(t, c.Request, "add a retry")
 	}
-	require.ErrorIs(t, m.ForgetLine(t.Context(), log, 99), core.ErrNotIndexed)
-	require.ErrorIs(t, m.ForgetLine(t.Context(), "notes/deploy.md", 1), core.ErrNotIndexed)
+	_, err = m.ForgetLine(t.Context(), log, 99)
+	require.ErrorIs(t, err, core.ErrNotIndexed)
+	_, err = m.ForgetLine(t.Context(), "notes/deploy.md", 1)
+	require.ErrorIs(t, err, core.ErrNotIndexed)
 }

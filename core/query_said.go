@@ -235,7 +235,7 @@ func (q *query) standingAt(moments []digest.Moment) (all []Statement, err error)
 	if err != nil {
 		return nil, err
 	}
-	for document, log := range q.m.ofUser(logs) {
+	for document, log := range q.m.ofUser(logs, q.index.manifest) {
 		for _, s := range log.Standing {
 			if slices.ContainsFunc(s.Moments, func(m digest.Moment) bool { return slices.Contains(moments, m) }) {
 				all = append(all, statementOf(document, s))

@@ -97,7 +97,7 @@ func (m catalogue) compare(ctx context.Context, known *manifest, limit time.Dura
 		inTime, stop = context.WithTimeout(ctx, limit)
 		defer stop()
 	}
-	found, err := scan(inTime, m.options, known)
+	found, err := m.scan(inTime, known)
 	switch {
 	case err != nil && inTime.Err() != nil && ctx.Err() == nil:
 		status.Uncompared = true

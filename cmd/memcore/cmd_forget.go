@@ -12,6 +12,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
@@ -30,9 +31,12 @@ asks on a terminal; elsewhere it needs --yes. 'memcore save --undo' takes it bac
 
 --from-index keeps the files and hides what the CITATION names from search. It also takes a name as
 turns give it, such as k3f9a-12. A turn of a conversation is hidden without it, since memcore never
-changes a log. --source hides a whole document. --id names a hit: in a Markdown file it is deleted,
-with --from-index or in other documents it is hidden. --remember shows a hidden document again.
-Later changes of a hidden document are found. Paths are those of citations, or those of the shell.`,
+changes an agent's log. --source hides a whole document, with what is added to it later. --id names
+a hit: in a Markdown file it is deleted, with --from-index or in other documents it is hidden. What
+is hidden is hidden in all projects, also in copies, and leaves memcore's own notes of sessions for
+good. --remember finds a document's text again, and its copies.
+
+A path is that of a file as the shell has it, or if there is none, as citations have it.`,
 		Args: arguments(cobra.ArbitraryArgs, "a text or a citation"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := a.TypedPassage(strings.TrimSpace(strings.Join(args, " ")))
@@ -196,9 +200,12 @@ func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, ch
 		gone = len(all) > 0 && all[0].Gone
 		a.note("%s: all of it, %s", path, plain.Count(len(all), "chunk"))
 	}
-	question := "Hide this from search?"
-	if gone {
-		question = "Forget this for good? Its log is deleted."
+	question, left := "Hide this from search?", "the file is unchanged"
+	switch {
+	case gone:
+		question, left = "Forget this for good? Its log is deleted.", "the log is deleted, so this cannot be taken back"
+	case strings.HasPrefix(path, session.PathPrefix):
+		question, left = "Forget this for good? It is memcore's own note of a session.", "it left the session's messages, too, so this cannot be taken back"
 	}
 	if agreed, err := consent(ctx, a, "forget", question, yes); err != nil {
 		return err
@@ -210,34 +217,10 @@ func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, ch
 	if err != nil {
 		return notIndexed(err)
 	}
-	others, err := m.Chunks(ctx, path)
-	if err != nil && !errors.Is(err, core.ErrNotIndexed) {
-		return err
-	}
-	for _, l := range others {
-		if slices.ContainsFunc(chunks, func(gone core.MemoryHit) bool { return overlaps(gone.Text, l.Text) || overlaps(l.Text, gone.Text) }) {
-			a.note("%s repeats a part of it: 'memcore forget --from-index --id %s' hides that, too", l.Source, l.ID)
-		}
-	}
 	if a.json {
 		return a.printJSON(map[string]any{"path": path, "chunks": n})
 	}
-	left := "the file is unchanged"
-	if gone {
-		left = "the log is deleted, so this cannot be taken back"
-	}
 	return a.printLine("hidden from search: %s of %s; %s", plain.Count(n, "chunk"), path, left)
-}
-
-// overlaps reports whether to begins with from's end, as a paragraph's chunks do.
-func overlaps(from, to string) bool {
-	const least = 24 // bytes
-	for n := min(len(from), len(to)); n >= least; n-- {
-		if strings.HasSuffix(from, to[:n]) {
-			return true
-		}
-	}
-	return false
 }
 
 func notIndexed(err error) error {

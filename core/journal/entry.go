@@ -364,7 +364,7 @@ func newForgetting(places []Place, texts []string) forgetting {
 }
 
 func (f forgetting) from(e *Entry) {
-	if f.isSaid(e.Prompt) {
+	if f.isSaid(e.Prompt) || f.quotes(e.Prompt) {
 		e.Key, e.Prompt = "", ""
 	}
 	before := len(e.Given)
@@ -384,14 +384,16 @@ func (f forgetting) from(e *Entry) {
 		}
 	}
 	for i, v := range e.Verdicts {
-		if f.keys[v.Key] || f.isSaid(v.Why) {
+		_, quoted, _ := strings.Cut(v.Why, "“")
+		quoted, _, _ = strings.Cut(quoted, "”")
+		if f.keys[v.Key] || f.isSaid(v.Why) || f.quotes(quoted) {
 			e.Verdicts[i].Why = ""
 		}
 	}
 	e.Problems, e.Notes = slices.DeleteFunc(e.Problems, f.isSaid), slices.DeleteFunc(e.Notes, f.isSaid)
 	if r := e.Result; r != nil {
 		gone := func(h core.MemoryHit) bool {
-			return f.isSaid(h.Text) || slices.ContainsFunc(f.places, func(p Place) bool { return p.Path != "" && h.Path == p.Path })
+			return f.isSaid(h.Text) || f.quotes(h.Text) || slices.ContainsFunc(f.places, func(p Place) bool { return p.Path != "" && h.Path == p.Path })
 		}
 		r.Hits, r.Rejected, r.Withheld = slices.DeleteFunc(r.Hits, gone), slices.DeleteFunc(r.Rejected, gone), slices.DeleteFunc(r.Withheld, gone)
 		if f.isSaid(r.Why + " " + r.Silence) {
@@ -409,12 +411,12 @@ func (f forgetting) isSaid(text string) bool {
 	return text != "" && slices.ContainsFunc(f.texts, func(gone string) bool { return strings.Contains(text, gone) })
 }
 
-// minQuoted is how long a title is at least, in bytes, that is taken for part of a text: headings
+// minQuoted is how long a title or such is at least, in bytes, that is taken for part of a text: headings
 // and names are in many texts.
 const minQuoted = 24
 
-// quotes reports whether a title, which may be cut, is part of a text that is forgotten, such as
-// the request that a passage answers.
+// quotes reports whether a title, prompt or quotation, which may be cut, is part of a text that is
+// forgotten, such as the request that a passage answers.
 func (f forgetting) quotes(title string) bool {
 	title = strings.TrimSuffix(title, "…")
 	return len(title) >= minQuoted && slices.ContainsFunc(f.texts, func(gone string) bool { return strings.Contains(gone, plain(title)) })

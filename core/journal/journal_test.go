@@ -229,17 +229,28 @@ func TestForgetVerdicts(t *testing.T) {
 	require.Contains(t, string(data), "port of b.md")
 }
 
-// The request of a passage may be what is forgotten, cut.
+// The request of a passage may be what is forgotten, cut, as may be a prompt, a candidate and what a
+// verdict quotes of a copy.
 func TestForgetCutTitles(t *testing.T) {
 	j := newJournal(t)
+	const cut = "always run the tests with DB=memory, otherwise they…"
 	e := prompted("what now?", "log.jsonl#L2", "b.md")
-	e.Given[0].Title, e.Given[1].Title = "always run the tests with DB=memory, otherwise they…", "Tests"
+	e.Given[0].Title, e.Given[1].Title = cut, "Tests"
 	require.NoError(t, j.Append(t.Context(), e))
+	copied := prompted("Please "+cut, "copy.md")
+	copied.Result = &core.Result{Hits: []core.MemoryHit{{Path: "copy.md", Text: cut}, {Path: "b.md", Text: "kept"}}}
+	require.NoError(t, j.Append(t.Context(), copied))
+	require.NoError(t, j.Append(t.Context(), Entry{Head: copied.Head, Verdicts: []Verdict{{"copy.md", Yes, "quotes “the tests with DB=memory, otherwise” of it"}}}))
 	require.NoError(t, j.Forget(t.Context(), []Place{{Path: "log.jsonl", First: 1, Last: 1}}, "Please always run the tests with DB=memory, otherwise they destroy the staging database"))
 	all := entries(t, j)
 	require.Len(t, all[0].Given, 2, "the passage itself is not forgotten")
 	require.Empty(t, all[0].Given[0].Title)
 	require.Equal(t, "Tests", all[0].Given[1].Title)
+	require.Empty(t, all[1].Prompt)
+	require.Equal(t, Yes, all[1].Given[0].Used)
+	require.Empty(t, all[1].Given[0].Why)
+	require.NoError(t, j.Explain(&all[1]))
+	require.Equal(t, []core.MemoryHit{{Path: "b.md", Text: "kept"}}, all[1].Result.Hits)
 }
 
 func TestPlaces(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/rerank"
 	"github.com/memcore/memcore/core/session"
@@ -44,6 +45,10 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	if err != nil {
 		return nil, err
 	}
+	earlier := filepath.Join(at.Own(), config.ForgottenFile)
+	if _, err := os.Lstat(earlier); err == nil {
+		return nil, fmt.Errorf("%s: %w", earlier, forgotten.ErrEarlier)
+	}
 	embedder, err := x.Embedder(at)
 	if err != nil {
 		return nil, err
@@ -55,6 +60,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	options := core.Options{
 		Folder:      at.Index,
 		Forgotten:   at.Forgotten(),
+		Name:        at.Name(),
 		Sources:     sources,
 		Engine:      engine,
 		Embedder:    embedder,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/paths"
@@ -83,6 +84,11 @@ func (w *Workspace) takeOver(from, to config.Folders, was workspace.Sources) err
 		return err
 	}
 	if err := os.Remove(from.WorkspacePath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	ctx, stop := context.WithTimeout(context.Background(), noteWait)
+	defer stop()
+	if err := forgotten.Move(ctx, to.Forgotten(), from.Name(), to.Name()); err != nil {
 		return err
 	}
 	if err := moveFolder(from.Own(), to.Own()); err != nil {

@@ -224,27 +224,13 @@ func (s Sessions) forget(ctx context.Context, project string, gone []KeptSession
 
 // forgetInIndex hides the agents' logs of sessions. A missing index or workspace has none.
 func (s Sessions) forgetInIndex(ctx context.Context, project string, at config.Folders, gone []KeptSession) error {
-	if _, err := os.Stat(filepath.Join(at.Index, "CURRENT")); err != nil {
-		return nil
-	}
-	there := s.w
-	if project != s.w.Project {
-		if _, err := os.Stat(project); err != nil {
-			return nil
-		}
-		var err error
-		if there, err = s.w.In(project); err != nil || there.Project != project {
-			return err
-		}
-	}
-	err := there.Index().ForWriting(ctx, func(m *core.Manager) error {
+	err := s.w.inProject(ctx, project, at, func(there *Workspace, m *core.Manager) error {
 		logs, err := logsOf(ctx, m, there.Names(), gone)
 		if err != nil {
 			return err
 		}
 		if len(logs) == 0 { // but what the session itself said is indexed
-			_, err := m.Index(ctx, core.IndexOptions{Purge: true})
-			return err
+			return purge(ctx, m)
 		}
 		return errors.Join(m.ForgetDocuments(ctx, logs...), at.Journal().Forget(ctx, placesOf(logs)))
 	})
@@ -252,6 +238,30 @@ func (s Sessions) forgetInIndex(ctx context.Context, project string, at config.F
 		return fmt.Errorf("forget sessions of %s: %w", project, err)
 	}
 	return nil
+}
+
+// inProject opens the index of a project for a change. A missing index or workspace is none.
+func (w *Workspace) inProject(ctx context.Context, project string, at config.Folders, do func(*Workspace, *core.Manager) error) error {
+	if _, err := os.Stat(filepath.Join(at.Index, "CURRENT")); err != nil {
+		return nil
+	}
+	there := w
+	if project != w.Project {
+		if _, err := os.Stat(project); err != nil {
+			return nil
+		}
+		var err error
+		if there, err = w.In(project); err != nil || there.Project != project {
+			return err
+		}
+	}
+	return there.Index().ForWriting(ctx, func(m *core.Manager) error { return do(there, m) })
+}
+
+// purge indexes what has changed, and removes what was deleted or forgotten from the disk.
+func purge(ctx context.Context, m *core.Manager) error {
+	_, err := m.Index(ctx, core.IndexOptions{Purge: true})
+	return err
 }
 
 // placesOf returns the whole documents.
@@ -328,19 +338,7 @@ func (s Sessions) RemoveLogs(ctx context.Context, logs []OldLog) (err error) {
 	}
 	for project, removed := range projects {
 		err = errors.Join(err, forgetLogs(ctx, removed))
-		there, opening := s.w, error(nil)
-		if _, gone := os.Stat(project); gone != nil {
-			continue
-		}
-		if project != s.w.Project {
-			there, opening = s.w.In(project)
-		}
-		if opening == nil && there.Project == project {
-			opening = there.Index().ForWriting(ctx, func(m *core.Manager) error {
-				_, err := m.Index(ctx, core.IndexOptions{Purge: true})
-				return err
-			})
-		}
+		opening := s.w.inProject(ctx, project, removed[0].at, func(_ *Workspace, m *core.Manager) error { return purge(ctx, m) })
 		if opening != nil {
 			err = errors.Join(err, fmt.Errorf("forget logs of %s: %w", project, opening))
 		}

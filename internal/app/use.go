@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,12 +10,16 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/internal/app/inventory"
 )
 
 const (
@@ -179,29 +184,53 @@ func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...stri
 			places = append(places, journal.Place{Path: path, First: h.StartLine, Last: h.EndLine})
 		}
 	}
-	n, err := m.Forget(ctx, path, ids...)
+	gone, err := m.Forget(ctx, path, ids...)
 	if err != nil {
-		return n, err
+		return gone.Chunks, err
 	}
-	return n, u.Forget(ctx, places, slices.DeleteFunc(texts, tooShort)...)
+	return gone.Chunks, u.forgetAll(ctx, places, append(gone.Texts, texts...))
 }
 
 // HideLine hides the turn of a log that begins at a line and makes no chunk.
 func (u Use) HideLine(ctx context.Context, m *core.Manager, path string, line int) error {
-	exchanges, err := m.Exchanges(ctx, path)
+	gone, err := m.ForgetLine(ctx, path, line)
 	if err != nil {
 		return err
 	}
-	var texts []string
-	for _, e := range exchanges {
-		if e.StartLine == line {
-			texts = append(texts, e.Request)
-		}
-	}
-	if err := m.ForgetLine(ctx, path, line); err != nil {
+	return u.forgetAll(ctx, []journal.Place{{Path: path, First: line, Last: line}}, gone.Texts)
+}
+
+// forgetAll removes what the index has forgotten from the journal, and from what memcore keeps of
+// all projects: what hooks noted of sessions, journals and indexes. A project whose index cannot be
+// changed now forgets when it is next indexed or asked.
+func (u Use) forgetAll(ctx context.Context, places []journal.Place, texts []string) error {
+	slices.Sort(texts)
+	texts = slices.DeleteFunc(slices.Compact(texts), tooShort)
+	own, err := u.w.Folders()
+	if err != nil {
 		return err
 	}
-	return u.Forget(ctx, []journal.Place{{Path: path, First: line, Last: line}}, slices.DeleteFunc(texts, tooShort)...)
+	projects, listing := inventory.Projects(u.w.Config)
+	list, err := forgotten.Load(own.Forgotten())
+	if err = errors.Join(listing, err, u.Forget(ctx, places, texts...)); err != nil {
+		return err
+	}
+	plainly := func(text string) string { return text } // messages have no secrets
+	for _, p := range projects {
+		if p.Sessions != "" {
+			err = errors.Join(err, session.Forget(p.Sessions, func(turns []chunker.Turn) int { return list.Turns(turns, plainly) }))
+		}
+		if p.Name == "" || p.Path == u.w.Project {
+			continue
+		}
+		there := own.OwnOf(p.Name)
+		err = errors.Join(err, there.Journal().Forget(ctx, nil, texts...))
+		failed := u.w.inProject(ctx, p.Path, there, func(_ *Workspace, m *core.Manager) error { return purge(ctx, m) })
+		if failed != nil {
+			u.w.Note("%s forgets it when it is next indexed or asked: %v", p.Path, failed)
+		}
+	}
+	return err
 }
 
 // Forget removes places and texts from the journal.

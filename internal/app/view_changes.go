@@ -228,7 +228,7 @@ func (v page) keepFound(ctx context.Context, p notes.Proposal, r view.ChangeRequ
 // hide hides a chunk or a whole document from search, or shows a document again. Files stay.
 func (v page) hide(ctx context.Context, r view.ChangeRequest, c *view.Changed, _ agreement) error {
 	if r.How == view.Unhide {
-		hidden, err := core.Forgotten(v.s.at.Forgotten(), r.Path)
+		hidden, err := v.s.Manager.Hidden(ctx, r.Path)
 		if err == nil && hidden == 0 {
 			err = core.ErrNotForgotten
 		}

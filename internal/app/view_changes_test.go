@@ -415,7 +415,7 @@ func TestHideAndUnhide(t *testing.T) {
 	require.Equal(t, harbour, c.text("harbour.md"))
 	f, err := c.File(t.Context(), view.FileRequest{Path: "harbour.md"})
 	require.NoError(t, err)
-	require.Equal(t, 1, f.Hidden)
+	require.Equal(t, 2, f.Hidden, "the heading and what is below it")
 	require.Contains(t, f.Blocks[1].Marks, view.Mark{Kind: "not indexed"})
 	c.make(view.ChangeRequest{How: view.Unhide, Path: "harbour.md"})
 	require.NotEmpty(t, c.found("pier K17"))

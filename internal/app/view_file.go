@@ -35,7 +35,7 @@ func (v page) File(ctx context.Context, r view.FileRequest) (f view.File, err er
 	if err != nil && !isNoDocument(err) {
 		return f, err
 	}
-	if f.Hidden, err = core.Forgotten(v.s.at.Forgotten(), r.Path); err != nil {
+	if f.Hidden, err = v.s.Manager.Hidden(ctx, r.Path); err != nil {
 		return f, err
 	}
 	place, err := v.place(r.Path)

@@ -88,10 +88,12 @@ const (
 	Project  = "project"  // the memory in a project's folder
 	Sessions = "sessions" // the sessions of a project
 	State    = "state"    // the state of a project
+
+	Forgotten = "forgotten" // the list of what is forgotten, which is added to the one here
 )
 
 // stateFiles are the files of a project's state that an export has. The rest is about this machine.
-var stateFiles = append(journal.In(config.JournalFile).Files(), "forgotten.json")
+var stateFiles = journal.In(config.JournalFile).Files()
 
 // isKept reports whether a file of a project's state is what is kept of a log.
 func isKept(file string) bool {
@@ -137,6 +139,8 @@ func refusal(holds, file, hidden string) string {
 		ok = file == proposalsFile || session.IsRecord(inSession) || markdown && !isHidden(file)
 	case State:
 		ok = slices.Contains(stateFiles, file) || isKept(file)
+	case Forgotten:
+		ok = file == config.ForgottenFile
 	}
 	if !ok {
 		return "such a file does not belong there"

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/apptest"
@@ -68,7 +69,7 @@ func exporting(t *testing.T, name string) (w *app.Workspace, target string, e Ex
 	at, err := w.Folders()
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(at.Own(), 0o700))
-	require.NoError(t, os.WriteFile(at.Forgotten(), []byte(`{"forgotten":[{"path":"notes/old.md","at":"2026-01-02T03:04:05Z"}]}`), 0o600))
+	require.NoError(t, forgotten.Add(t.Context(), at.Forgotten(), forgotten.Part{In: at.Name(), Path: "notes/old.md", Whole: true, Passages: forgotten.OfMarkdown(walrus), Some: []int{0}}))
 	require.NoError(t, os.WriteFile(at.Sources(), []byte(`{"workspace":"`+project+`","paths":["`+project+`"]}`), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(at.Own(), config.JournalFile), []byte(`{"id":"a","key":"db689a5733e364f2"}`+"\n"), 0o600))
 	target = filepath.Join(t.TempDir(), name)
@@ -94,12 +95,17 @@ func kept(name string) bool {
 	return !slices.ContainsFunc([]string{".git/", "secrets", "drafts/", "notes/"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
+const walrus = "The grey walrus sleeps below the pier, where nobody looks for it."
+
 // What is exported is the same after an import at other paths.
 func TestMove(t *testing.T) {
 	from, target, e := exporting(t, "file.tar.gz")
 	require.Equal(t, []string{filepath.Join(from.Project, "data", "memory", "episodes", "2026.md") + "#L3"}, e.Redacted, "not memcore's own hashes")
 	require.Equal(t, 1, e.Sessions)
 	there, home := elsewhere(t)
+	own, err := there.Folders()
+	require.NoError(t, err)
+	require.NoError(t, forgotten.Add(t.Context(), own.Forgotten(), forgotten.Part{Path: "a.md", Whole: true}))
 	project := filepath.Join(home, "moved")
 	o := Options{Moves: []Move{{from.Project, project}}}
 	planned, err := Import(t.Context(), there, target, o, never)
@@ -153,9 +159,11 @@ func TestMove(t *testing.T) {
 	sources, err := workspace.Load(at.Sources())
 	require.NoError(t, err)
 	require.Equal(t, workspace.Sources{Workspace: project, Paths: []string{project}, Folders: []string{from.Project}}, sources)
-	forgotten, err := os.ReadFile(at.Forgotten())
+	list, err := forgotten.Load(at.Forgotten())
 	require.NoError(t, err)
-	require.Contains(t, string(forgotten), "notes/old.md")
+	require.True(t, list.Whole(at.Name(), "notes/old.md"), "by the name of the workspace here")
+	_, hidden := list.Markdown([]byte("# Beasts\n\n" + walrus + "\n"))
+	require.Equal(t, 1, hidden, "beside what is forgotten here")
 
 	again, err := Import(t.Context(), there, target, o, always)
 	require.NoError(t, err)

@@ -89,7 +89,12 @@ func (x *exporter) all(ctx context.Context) {
 	if x.w.Home != "" {
 		x.add(Folder{Name: Settings, Holds: Settings}, filepath.Join(x.w.Home, ".beans"), settingsFile)
 	}
+	at, placeless := x.w.Folders()
+	if placeless == nil {
+		x.add(Folder{Name: Forgotten, Holds: Forgotten}, at.State, config.ForgottenFile)
+	}
 	projects, err := inventory.Projects(x.w.Config)
+	err = errors.Join(placeless, err)
 	for _, p := range projects {
 		x.project(ctx, p)
 	}
@@ -214,8 +219,8 @@ func (x *exporter) read(to Folder, top, path string) ([]byte, error) {
 		return keptlog.In(filepath.Dir(disk)).Copy(filepath.Base(disk), redact)
 	}
 	data, _, err := safefile.ReadFile(top, filepath.FromSlash(path), maxFile)
-	if err != nil {
-		return nil, err
+	if err != nil || to.Holds == Forgotten { // hashes are no secrets, whatever they look like
+		return data, err
 	}
 	return x.withoutSecrets(disk, data)
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
@@ -45,6 +46,7 @@ type Step struct {
 
 	file  File
 	holds string
+	data  []byte // of a list of what is forgotten
 }
 
 // A Plan is what an import does, or has done.
@@ -163,6 +165,8 @@ func (i *importer) folderOf(f Folder) (string, error) {
 		if parent, name = filepath.Split(project); !i.isCovered(project) {
 			return "", errors.New("it is outside of the home folder, or hidden: name its place with --map OLD=NEW")
 		}
+	case Forgotten:
+		parent, name = filepath.Split(i.at.State)
 	case Sessions:
 		parent = i.w.Expand(i.w.Settings.SessionsDir)
 		if project != "" {
@@ -183,12 +187,16 @@ func (i *importer) folderOf(f Folder) (string, error) {
 // plan decides about each file, and changes nothing.
 func (i *importer) plan(ctx context.Context, name string) (p Plan, err error) {
 	p = Plan{Counts: map[string]int{}, Steps: []Step{}}
-	sums := map[string]string{} // of what the export has
+	sums := map[string]string{}  // of what the export has
+	lists := map[string][]byte{} // of what is forgotten
 	err = each(ctx, name, func(entry string, data []byte) error {
 		if _, twice := sums[entry]; twice {
 			return fmt.Errorf("%w: it has %.100q twice", ErrRefused, entry)
 		}
 		sums[entry] = sumOf(data)
+		if path.Dir(entry) == Forgotten {
+			lists[entry] = data
+		}
 		if entry == ManifestName {
 			return i.decode(data)
 		}
@@ -212,6 +220,9 @@ func (i *importer) plan(ctx context.Context, name string) (p Plan, err error) {
 	}
 	for _, f := range i.Files {
 		s := Step{Name: f.name(), file: f, holds: folders[f.Folder].Holds}
+		if s.holds == Forgotten {
+			s.data = lists[f.name()]
+		}
 		if sum, ok := sums[f.name()]; !ok || sum != f.SHA256 {
 			s.Action, s.Why = Refuse, "it was changed since it was exported: its checksum differs"
 		} else {
@@ -265,6 +276,17 @@ func (i *importer) decide(s *Step, in Folder) {
 		s.Why = "these would be your own settings"
 		return
 	}
+	if in.Holds == Forgotten {
+		switch more, err := forgotten.Missing(s.Path, s.data, i.workspaceHere); {
+		case err != nil:
+			s.Why = err.Error()
+		case more == 0:
+			s.Action = Same
+		default:
+			s.Action = Add
+		}
+		return
+	}
 	here, _, err := safefile.ReadFile(paths.Resolve(s.Folder), filepath.FromSlash(s.file.Path), maxFile)
 	if filepath.Ext(f.Path) == ".jsonl" && f.Size >= 0 && f.Size < int64(len(here)) {
 		here = here[:f.Size] // a log only grows
@@ -295,6 +317,16 @@ func (i *importer) isData(file string) bool {
 	data, err := filepath.Rel(i.w.Project, i.w.DataDir())
 	_, inside := paths.Within(filepath.ToSlash(data), file)
 	return err == nil && inside
+}
+
+// workspaceHere returns the name here of a workspace of the other machine.
+func (i *importer) workspaceHere(there string) string {
+	for _, f := range i.Folders {
+		if project := i.here(f.Project); f.Holds == State && path.Base(f.Name) == there && project != "" {
+			return workspace.IndexName(project)
+		}
+	}
+	return there
 }
 
 // effect says what a file does beside being found.
@@ -333,6 +365,9 @@ func (i *importer) apply(ctx context.Context, name string, p Plan) error {
 			if used[dir].Before(s.file.ModTime) {
 				used[dir] = s.file.ModTime
 			}
+		}
+		if s.holds == Forgotten {
+			return forgotten.Merge(ctx, s.Path, data, i.workspaceHere)
 		}
 		return s.write(data)
 	})

@@ -34,6 +34,8 @@ const (
 	KeptFolder = "kept"
 	// JournalFile is in the workspace's state.
 	JournalFile = "journal.jsonl"
+	// ForgottenFile is in the folder of the state.
+	ForgottenFile = "forgotten.json"
 	// ServiceKeyFile is in the folder of the state.
 	ServiceKeyFile = "service.key"
 )
@@ -61,6 +63,12 @@ func (p Folders) ServiceContext() string {
 // ServiceRest says how long the memory service is not asked.
 func (p Folders) ServiceRest() string { return filepath.Join(p.State, serviceFolder, "rest.json") }
 
+// Forgotten lists what must not be found again, in any workspace.
+func (p Folders) Forgotten() string { return filepath.Join(p.State, ForgottenFile) }
+
+// Name is that of this workspace among all.
+func (p Folders) Name() string { return filepath.Base(p.own) }
+
 // Indexes has the indexes of all workspaces.
 func (p Folders) Indexes() string { return filepath.Join(p.Root, indexFolder) }
 
@@ -87,9 +95,6 @@ func (p Folders) AgentHomes() string { return filepath.Join(p.State, "agents.jso
 
 // Sources is the list of registered paths.
 func (p Folders) Sources() string { return filepath.Join(p.own, "sources.json") }
-
-// Forgotten lists what must not be found again.
-func (p Folders) Forgotten() string { return filepath.Join(p.own, "forgotten.json") }
 
 // Kept has what is kept of logs that agents delete.
 func (p Folders) Kept() string { return filepath.Join(p.own, KeptFolder) }

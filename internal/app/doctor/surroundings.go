@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
@@ -194,8 +195,10 @@ func (d *doctor) state(at config.Folders) {
 	if config.IsInside(at.Root, at.State) {
 		d.warn(name, "name different folders for indexes and state", "%s is in %s: deleting the indexes deletes it", at.State, at.Root)
 	}
-	for _, file := range []string{at.Forgotten(), filepath.Join(at.Undo(), "journal.json")} {
-		if _, err := jsonfile.Load[map[string]any](file); err != nil {
+	_, badList := forgotten.Load(at.Forgotten())
+	_, badUndo := jsonfile.Load[map[string]any](filepath.Join(at.Undo(), "journal.json"))
+	for _, err := range []error{badList, badUndo} {
+		if err != nil {
 			d.problem(name, "bring it back from a backup, or delete it, which forgets what it holds", "%v", err)
 		}
 	}
