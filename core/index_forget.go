@@ -20,8 +20,8 @@ import (
 
 // What is forgotten is taken out of a document when it is read (writer.forget), before anything is
 // made of it: chunks, what stands beside them, digests, links and what is kept of a log. When the
-// list changes, all documents are read again, since each of them may repeat it, and until then a
-// query leaves out those that were read before (unheard).
+// list changes, all documents are read again, since each of them may repeat it (repeatsNothing), and
+// until then a query leaves out those that were read before (unheard).
 
 var (
 	// ErrNotIndexed means that the index lacks the document or chunk.
@@ -77,6 +77,31 @@ func (w *writer) forget(doc source.Document, content *source.Content) (hidden in
 	}
 	content.Markdown, hidden = w.forgotten.Markdown(content.Markdown)
 	return hidden + w.forgotten.Turns(content.Turns, w.redactQuietly)
+}
+
+// repeatsNothing reports whether a document that has not changed says nothing of what is forgotten
+// now, so that the index has it as it is.
+func (w *writer) repeatsNothing(ctx context.Context, doc located) bool {
+	known, ok := w.manifest.Documents[doc.Path]
+	if !ok || known.Forgotten == w.forgotten.Changed || known.Hidden > 0 || !known.unchanged(doc.Document, known.Forgotten) || !w.m.keepsAll(doc.Document, known) {
+		return false
+	}
+	for from := (source.Position{}); ; {
+		content, err := doc.from.Read(ctx, doc.Document, from)
+		if err != nil {
+			return false
+		}
+		if content.Markdown != nil {
+			content.Markdown = withoutStruck(content.Markdown, w.redactQuietly)
+		}
+		if w.forget(doc.Document, &content) > 0 {
+			return false
+		}
+		if !content.More {
+			return true
+		}
+		from = content.Resume
+	}
 }
 
 // maxUnheard is how many documents a query leaves out by their names.

@@ -106,6 +106,7 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 	w.commits = commitDates{read: found.read, deadline: deadline, known: map[string]map[string]time.Time{}}
 	var batch []reading
 	size, commitAt := 0, firstChunksPerCommit
+	asked := false // some documents repeat nothing of what is forgotten
 	for i, doc := range found.read {
 		if err := ctx.Err(); err != nil {
 			return len(found.read) - i, errors.Join(err, w.commitCancelled(batch))
@@ -119,6 +120,13 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 			continue
 		}
 		w.progress(Progress{Stage: "read", Done: i, Total: len(found.read), Path: doc.Path})
+		if w.repeatsNothing(ctx, doc) {
+			e := w.manifest.Documents[doc.Path]
+			e.Forgotten, asked = w.forgotten.Changed, true
+			w.manifest.Documents[doc.Path] = e
+			w.report.Unchanged++
+			continue
+		}
 		r, err := w.tryRead(ctx, doc)
 		if failed := (*indexFailure)(nil); errors.As(err, &failed) {
 			return len(found.read) - i, err
@@ -139,6 +147,9 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 		}
 	}
 	err = errors.Join(w.commitKeywords(ctx, batch), w.saveUnread())
+	if err == nil && asked {
+		err = w.manifest.save(w.folder)
+	}
 	if err == nil && len(found.read) > 0 {
 		err = w.removeMoved(ctx)
 	}
