@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/filetime"
@@ -163,31 +162,39 @@ func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (gone 
 	return gone, nil
 }
 
-// TellsOf reports whether the digest of a log tells of the turn that begins at a line: an exchange,
-// a statement, or a command that failed.
-func (m *Manager) TellsOf(ctx context.Context, path string, line int) (bool, error) {
-	d, err := m.digestOf(ctx, path)
-	return !isJSON(path) && (slices.ContainsFunc(d.Exchanges, func(e digest.Exchange) bool { return e.StartLine == line }) ||
-		slices.ContainsFunc(d.Statements, func(s digest.Statement) bool { return s.Line == line }) ||
-		slices.ContainsFunc(d.Failures, func(f digest.Failure) bool { return f.Line == line })), err
+// Says returns what the lines of a document say that is not forgotten yet, also what makes no chunk:
+// a request that only asks, or a command that failed. Errors wrap ErrNotIndexed.
+func (m *Manager) Says(ctx context.Context, path string, first, last int) (texts []string, err error) {
+	says, some, err := m.saysIn(ctx, path, first, last)
+	for _, i := range some {
+		texts = append(texts, says[i].Text)
+	}
+	return texts, err
 }
 
-// ForgetLine forgets the turn of a log that begins at a line, also if it makes no chunk: a request
-// that only asks, or the result of a command that failed. Errors wrap ErrNotIndexed if the log's
-// digest tells nothing of it.
-func (m *Manager) ForgetLine(ctx context.Context, path string, line int) (gone Forgotten, err error) {
+func (m *indexer) saysIn(ctx context.Context, path string, first, last int) (says forgotten.Passages, some []int, err error) {
+	list, err := m.forgotten.load()
+	if err == nil {
+		says, err = m.passagesOf(ctx, path)
+	}
+	if err != nil || m.isForgotten(list, path) {
+		return nil, nil, err
+	}
+	return says, slices.DeleteFunc(says.In(first, last), func(i int) bool { return list.Hides(says, i) }), nil
+}
+
+// ForgetLines is Forget for what the lines of a document say. Errors wrap ErrNotIndexed if that is
+// nothing.
+func (m *Manager) ForgetLines(ctx context.Context, path string, first, last int) (gone Forgotten, err error) {
 	err = m.changeForgotten(ctx, func() error {
-		told, err := m.TellsOf(ctx, path, line)
-		if err == nil && !told {
-			err = ErrNotIndexed
-		}
+		says, some, err := m.saysIn(ctx, path, first, last)
 		if err == nil {
-			gone.Texts, err = m.addForgotten(ctx, path, []store.Record{{StartLine: line, EndLine: line}})
+			gone.Texts, err = m.forgetPart(ctx, forgotten.Part{In: m.options.Name, Path: path, Passages: says, Some: some})
 		}
 		return err
 	})
 	if err != nil {
-		return Forgotten{}, fmt.Errorf("forget line %d of %s: %w", line, path, err)
+		return Forgotten{}, fmt.Errorf("forget lines %d to %d of %s: %w", first, last, path, err)
 	}
 	return gone, nil
 }
@@ -246,7 +253,6 @@ func (m *indexer) addForgotten(ctx context.Context, path string, records []store
 	if err != nil {
 		return nil, err
 	}
-	texts = []string{}
 	part := forgotten.Part{In: m.options.Name, Path: path, Whole: records == nil, Passages: says}
 	if part.Whole {
 		for i := range says {
@@ -264,11 +270,17 @@ func (m *indexer) addForgotten(ctx context.Context, path string, records []store
 			}
 		}
 	}
+	return m.forgetPart(ctx, part)
+}
+
+// forgetPart returns what the part says.
+func (m *indexer) forgetPart(ctx context.Context, part forgotten.Part) (texts []string, err error) {
 	if len(part.Some) == 0 && !part.Whole {
-		return nil, fmt.Errorf("the document does not say it any more: %w", ErrNotIndexed)
+		return nil, fmt.Errorf("the document says nothing there: %w", ErrNotIndexed)
 	}
+	texts = []string{}
 	for _, i := range part.Some {
-		texts = append(texts, says[i].Text)
+		texts = append(texts, part.Passages[i].Text)
 	}
 	return texts, forgotten.Add(ctx, m.options.Forgotten, part)
 }

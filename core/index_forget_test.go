@@ -249,7 +249,7 @@ func TestForgottenElsewhere(t *testing.T) {
 	index(t, o)
 	require.True(t, found(t, o, "harbour pilot", "Quillfeather"))
 
-	_, err := m.ForgetLine(t.Context(), chatLog, 1)
+	_, err := m.ForgetLines(t.Context(), chatLog, 1, 1)
 	require.NoError(t, err)
 	require.False(t, found(t, m, "harbour pilot", "Quillfeather"))
 	require.False(t, found(t, o, "harbour pilot", "Quillfeather"), "not even before it is read again")
@@ -296,7 +296,7 @@ func TestForgottenElsewhere(t *testing.T) {
 		other.write(fmt.Sprintf("many/%d.md", i), fmt.Sprintf("# %d\n\nThe lamp number %d hangs at the quay.\n", i, i))
 	}
 	index(t, o)
-	_, err = m.ForgetLine(t.Context(), chatLog, 1)
+	_, err = m.ForgetLines(t.Context(), chatLog, 1, 1)
 	require.NoError(t, err)
 	result := search(t, o, "lamp")
 	require.Empty(t, result.Hits)

@@ -211,7 +211,7 @@ func TestKeptLogIsForgotten(t *testing.T) {
 	require.NotContains(t, mem.archived(chatLog), key)
 
 	forgetLine := func(line int) {
-		_, err := m.ForgetLine(t.Context(), chatLog, line)
+		_, err := m.ForgetLines(t.Context(), chatLog, line, line)
 		require.NoError(t, err)
 	}
 	forgetLine(1)

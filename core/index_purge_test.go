@@ -42,7 +42,7 @@ func TestForgottenTextLeavesTheDisk(t *testing.T) {
 		},
 		"documents": func(mem *memory, m *core.Manager) error { return m.ForgetDocuments(mem.t.Context(), chatLog) },
 		"a turn": func(mem *memory, m *core.Manager) error {
-			_, err := m.ForgetLine(mem.t.Context(), chatLog, 1)
+			_, err := m.ForgetLines(mem.t.Context(), chatLog, 1, 1)
 			return err
 		},
 		"without an embedder": func(mem *memory, m *core.Manager) error {

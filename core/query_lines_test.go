@@ -188,7 +188,7 @@ func TestARejectedAnswerComesWithItsRejection(t *testing.T) {
 	t.Fatalf("the rejected answer is no hit: %+v", result.Hits)
 }
 
-// A request that makes no chunk is forgotten by its line: as a line of lists, and as what answers
+// A request that makes no chunk is forgotten by its lines: as a line of lists, and as what answers
 // are headed by.
 func TestForgetARequest(t *testing.T) {
 	m, _ := openLogs(t, exchanges(), nil)
@@ -196,8 +196,18 @@ func TestForgetARequest(t *testing.T) {
 	all, err := m.Exchanges(t.Context(), log)
 	require.NoError(t, err)
 	require.Contains(t, all[1].Request, "mail worker")
-	_, err = m.ForgetLine(t.Context(), log, all[1].StartLine)
+	line := all[1].StartLine
+	says, err := m.Says(t.Context(), log, line, line)
 	require.NoError(t, err)
+	require.Len(t, says, 1)
+	require.Contains(t, says[0], "mail worker")
+	_, err = m.ForgetLines(t.Context(), log, line, line)
+	require.NoError(t, err)
+	says, err = m.Says(t.Context(), log, line, line)
+	require.NoError(t, err)
+	require.Empty(t, says, "it is hidden already")
+	_, err = m.ForgetLines(t.Context(), log, line, line)
+	require.ErrorIs(t, err, core.ErrNotIndexed)
 	left, err := m.Exchanges(t.Context(), log)
 	require.NoError(t, err)
 	for _, e := range left {
@@ -208,8 +218,8 @@ func TestForgetARequest(t *testing.T) {
 	for _, c := range chunks {
 		require.NotContains(t, c.Request, "add a retry")
 	}
-	_, err = m.ForgetLine(t.Context(), log, 99)
+	_, err = m.ForgetLines(t.Context(), log, 99, 99)
 	require.ErrorIs(t, err, core.ErrNotIndexed)
-	_, err = m.ForgetLine(t.Context(), "notes/deploy.md", 1)
+	_, err = m.ForgetLines(t.Context(), "notes/none.md", 1, 1)
 	require.ErrorIs(t, err, core.ErrNotIndexed)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -135,23 +134,25 @@ func forgetLines(ctx context.Context, a *cli, m *core.Manager, path string, firs
 		return notIndexed(err)
 	}
 	chunks = slices.DeleteFunc(chunks, func(c core.MemoryHit) bool { return c.EndLine < first || c.StartLine > last })
-	if len(chunks) == 0 && first == last {
-		if told, err := m.TellsOf(ctx, path, first); err != nil || told {
-			if err == nil {
-				err = forgetLine(ctx, a, m, path, first, yes)
-			}
-			return err
-		}
-	}
 	if len(chunks) == 0 {
-		return kind.Usagef("forget: the index has nothing of lines %d to %d of %s", first, last, path)
+		return forgetUnindexed(ctx, a, m, path, first, last, yes)
 	}
 	return forgetIndexed(ctx, a, m, path, chunks, yes)
 }
 
-// forgetLine asks, then hides a turn of a log that makes no chunk.
-func forgetLine(ctx context.Context, a *cli, m *core.Manager, path string, line int, yes bool) error {
-	agreed, err := consent(ctx, a, "forget", fmt.Sprintf("Hide what begins at line %d of %s?", line, path), yes)
+// forgetUnindexed asks, then hides what lines of a document say that makes no chunk.
+func forgetUnindexed(ctx context.Context, a *cli, m *core.Manager, path string, first, last int, yes bool) error {
+	says, err := m.Says(ctx, path, first, last)
+	if err != nil {
+		return err
+	}
+	if len(says) == 0 {
+		return kind.Usagef("forget: lines %d to %d of %s say nothing, or are hidden already", first, last, path)
+	}
+	for _, text := range says {
+		a.note("%s: %s", paths.Citation(path, first, last), text)
+	}
+	agreed, err := consent(ctx, a, "forget", "Hide this from search?", yes)
 	if err != nil {
 		return err
 	}
@@ -159,8 +160,8 @@ func forgetLine(ctx context.Context, a *cli, m *core.Manager, path string, line 
 		a.note("nothing was hidden")
 		return nil
 	}
-	if err = a.Use().HideLine(ctx, m, path, line); err == nil {
-		a.note("hidden: line %d of %s", line, path)
+	if err = a.Use().HideLines(ctx, m, path, first, last); err == nil {
+		a.note("hidden: %s", paths.Citation(path, first, last))
 	}
 	return err
 }

@@ -43,7 +43,8 @@ func (s *Set) has(n name) bool {
 	return slices.ContainsFunc(s.lists, func(l salted) bool { return l.hashes[n.hash(l.salt)] })
 }
 
-func (s *Set) hides(all Passages, i int) bool { return slices.ContainsFunc(all.names(i), s.has) }
+// Hides reports whether a passage is forgotten.
+func (s *Set) Hides(all Passages, i int) bool { return slices.ContainsFunc(all.names(i), s.has) }
 
 // Whole reports whether a document is forgotten by its name: then also what it says later.
 func (s *Set) Whole(in, path string) bool { return s.whole[placeOf(in, path)] }
@@ -56,11 +57,11 @@ func (s *Set) Turns(turns []chunker.Turn, redact func(string) string) (hidden in
 	all := OfTurns(turns, redact)
 	for i := range turns {
 		t := &turns[i]
-		if t.Asked != "" && s.hides(Passages{{key: normal(redact(t.Asked))}}, 0) {
+		if t.Asked != "" && s.Hides(Passages{{key: normal(redact(t.Asked))}}, 0) {
 			t.Asked = ""
 			hidden++
 		}
-		if s.hides(all, i) {
+		if s.Hides(all, i) {
 			t.Text, t.Asked, t.Tools = "", "", nil
 			hidden++
 			continue
@@ -86,7 +87,7 @@ func (s *Set) Markdown(text []byte) (left []byte, hidden int) {
 	var gone []span
 	all := OfMarkdown(string(text))
 	for i, p := range all {
-		if s.hides(all, i) {
+		if s.Hides(all, i) {
 			gone = append(gone, span{p.First - 1, p.Last - 1, p.key})
 		}
 	}

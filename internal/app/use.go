@@ -191,13 +191,13 @@ func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...stri
 	return gone.Chunks, u.forgetAll(ctx, places, append(gone.Texts, texts...))
 }
 
-// HideLine hides the turn of a log that begins at a line and makes no chunk.
-func (u Use) HideLine(ctx context.Context, m *core.Manager, path string, line int) error {
-	gone, err := m.ForgetLine(ctx, path, line)
+// HideLines hides what lines of a document say that makes no chunk.
+func (u Use) HideLines(ctx context.Context, m *core.Manager, path string, first, last int) error {
+	gone, err := m.ForgetLines(ctx, path, first, last)
 	if err != nil {
 		return err
 	}
-	return u.forgetAll(ctx, []journal.Place{{Path: path, First: line, Last: line}}, gone.Texts)
+	return u.forgetAll(ctx, []journal.Place{{Path: path, First: first, Last: last}}, gone.Texts)
 }
 
 // forgetAll removes what the index has forgotten from the journal, and from what memcore keeps of
