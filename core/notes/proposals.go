@@ -193,6 +193,38 @@ func (p *Proposals) Report(ctx context.Context) (waiting int, err error) {
 }
 
 // change also updates the two files for retrieval.
+// minRepeated is how long a line of a proposal is at least, in bytes, that is taken for what was
+// forgotten: short ones are in many texts.
+const minRepeated = 16
+
+// Forget drops proposals of rules of which a line is in one of the texts, and returns how many. Rules
+// do not propose them again.
+func (p *Proposals) Forget(ctx context.Context, texts ...string) (dropped int, err error) {
+	waiting, err := p.Waiting()
+	if err != nil || len(waiting) == 0 {
+		return 0, err
+	}
+	forgotten := make([]string, len(texts))
+	for i, text := range texts {
+		forgotten[i] = statement.Words(text)
+	}
+	var gone []string
+	for _, w := range waiting {
+		for line := range strings.Lines(w.Text) {
+			for _, label := range []string{"- Problem: ", "- Solution: ", "## "} {
+				line = strings.TrimPrefix(line, label)
+			}
+			words := strings.TrimSuffix(statement.Words(line), "…")
+			repeats := func(text string) bool { return len(words) >= minRepeated && strings.Contains(text, words) }
+			if !w.Asked() && slices.ContainsFunc(forgotten, repeats) {
+				gone = append(gone, w.ID)
+				break
+			}
+		}
+	}
+	return len(gone), p.Decide(ctx, gone...)
+}
+
 func (p *Proposals) change(ctx context.Context, change func(*proposed) error) error {
 	_, err := jsonfile.Change(ctx, p.file, func(now *proposed) error {
 		if err := change(now); err != nil {

@@ -18,6 +18,31 @@ func statementOf(id, text string, aboutUser bool) Proposal {
 	return Proposal{ID: id, Kind: "fact", Path: "facts/user.md", Text: "- " + text, Source: "s/messages.jsonl#L1", At: time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC), AboutUser: aboutUser}
 }
 
+// What is forgotten waits no more, and is not proposed again; what a model asked for waits.
+func TestForgetProposals(t *testing.T) {
+	dir := t.TempDir()
+	p := OpenProposals(dir, "about-user.md", "solved-earlier.md")
+	fix := Proposal{ID: "f", Kind: ProposedFix, Text: "## The pilot does not…\n- Problem: The pilot Quillfeather does not answer the radio\n- Solution: call his wife", Source: "s/messages.jsonl#L2"}
+	all := []Proposal{statementOf("a", "I am allergic to quillfeather.", true), fix, statementOf("b", "I live beside the northern quay.", true)}
+	_, err := p.Add(t.Context(), all...)
+	require.NoError(t, err)
+	_, err = p.AddAsked(t.Context(), Proposal{Kind: ProposedSave, Text: "I am allergic to quillfeather."})
+	require.NoError(t, err)
+	for want := 2; want >= 0; want -= 2 {
+		dropped, err := p.Forget(t.Context(), "By the way, I am **allergic** to\nquillfeather. Good night.", "the pilot Quillfeather does not answer the radio, what now?", "quay")
+		require.NoError(t, err)
+		require.Equal(t, want, dropped)
+	}
+	waiting, err := p.Waiting()
+	require.NoError(t, err)
+	require.Len(t, waiting, 2)
+	require.Equal(t, "b", waiting[0].ID)
+	require.NoFileExists(t, filepath.Join(dir, "solved-earlier.md"))
+	added, err := p.Add(t.Context(), all...)
+	require.NoError(t, err)
+	require.Zero(t, added)
+}
+
 func TestProposals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
 	stated := filepath.Join(dir, "about-user.md")

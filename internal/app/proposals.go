@@ -7,10 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/secret"
 )
 
 const (
@@ -35,6 +38,9 @@ func (n Notes) lookThrough(ctx context.Context, current *session.Session) error 
 		if err != nil || to == before {
 			return err
 		}
+		if said, err = n.w.withoutForgotten(said); err != nil {
+			return err
+		}
 		if len(said) > 0 {
 			found, err := reflection.Propose(ctx, data, said, time.Now())
 			if err != nil {
@@ -49,6 +55,31 @@ func (n Notes) lookThrough(ctx context.Context, current *session.Session) error 
 		}
 		before = to
 	}
+}
+
+// withoutForgotten takes out of messages of a session what is forgotten, since the log of its agent
+// still has it.
+func (w *Workspace) withoutForgotten(said []session.Message) ([]session.Message, error) {
+	at, err := w.Folders()
+	if err != nil {
+		return nil, err
+	}
+	list, err := forgotten.Load(at.Forgotten())
+	if err != nil {
+		return nil, err
+	}
+	turns := make([]chunker.Turn, len(said))
+	for i, m := range said {
+		turns[i] = chunker.Turn{Line: i + 1, EndLine: i + 1, Role: m.Role, Text: m.Content}
+	}
+	list.Turns(turns, func(text string) string { text, _ = secret.Redact(text); return text })
+	var left []session.Message
+	for i, m := range said {
+		if m.Content = turns[i].Text; m.Content != "" {
+			left = append(left, m)
+		}
+	}
+	return left, nil
 }
 
 // LookThroughEarlier looks through the latest sessions but one: some agents do not report the end

@@ -27,6 +27,9 @@ func (w *Workspace) Reflect(ctx context.Context, said []session.Message, dryRun 
 	if err != nil {
 		return reflection.Report{}, err
 	}
+	if said, err = w.withoutForgotten(said); err != nil {
+		return reflection.Report{}, err
+	}
 	data, err := w.Notes().Data()
 	if err != nil {
 		return reflection.Report{}, err

@@ -188,7 +188,7 @@ func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...stri
 	if err != nil {
 		return gone.Chunks, err
 	}
-	return gone.Chunks, u.forgetAll(ctx, places, append(gone.Texts, texts...))
+	return gone.Chunks, u.forgetAll(ctx, m, places, append(gone.Texts, texts...))
 }
 
 // HideLines hides what lines of a document say that makes no chunk.
@@ -197,13 +197,13 @@ func (u Use) HideLines(ctx context.Context, m *core.Manager, path string, first,
 	if err != nil {
 		return err
 	}
-	return u.forgetAll(ctx, []journal.Place{{Path: path, First: first, Last: last}}, gone.Texts)
+	return u.forgetAll(ctx, m, []journal.Place{{Path: path, First: first, Last: last}}, gone.Texts)
 }
 
 // forgetAll removes what the index has forgotten from the journal, and from what memcore keeps of
-// all projects: what hooks noted of sessions, journals and indexes. A project whose index cannot be
+// all projects: what hooks noted of sessions, proposals of rules, journals and indexes. A project whose index cannot be
 // changed now forgets when it is next indexed or asked.
-func (u Use) forgetAll(ctx context.Context, places []journal.Place, texts []string) error {
+func (u Use) forgetAll(ctx context.Context, m *core.Manager, places []journal.Place, texts []string) error {
 	slices.Sort(texts)
 	texts = slices.DeleteFunc(slices.Compact(texts), tooShort)
 	own, err := u.w.Folders()
@@ -218,7 +218,12 @@ func (u Use) forgetAll(ctx context.Context, places []journal.Place, texts []stri
 	plainly := func(text string) string { return text } // messages have no secrets
 	for _, p := range projects {
 		if p.Sessions != "" {
-			err = errors.Join(err, session.Forget(p.Sessions, func(turns []chunker.Turn) int { return list.Turns(turns, plainly) }))
+			proposals := notes.OpenProposals(p.Sessions, core.StatedFile, core.SolvedFile)
+			dropped, failed := proposals.Forget(ctx, texts...)
+			err = errors.Join(err, failed, session.Forget(p.Sessions, func(turns []chunker.Turn) int { return list.Turns(turns, plainly) }))
+			if dropped > 0 && p.Path == u.w.Project { // the files that show them are indexed
+				err = errors.Join(err, purge(ctx, m))
+			}
 		}
 		if p.Name == "" || p.Path == u.w.Project {
 			continue
