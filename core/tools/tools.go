@@ -83,6 +83,11 @@ func Choices(parameter string, values ...any) Option {
 	return func(t *Tool) { t.choices[parameter] = values }
 }
 
+// Default shows what a parameter is if a call leaves it out.
+func Default(parameter string, value any) Option {
+	return func(t *Tool) { t.Schema.Properties[parameter].Default, _ = json.Marshal(value) }
+}
+
 // Aliases lists keys that the parameters' UnmarshalJSON accepts but the schema does not show.
 func Aliases(keys ...string) Option { return func(t *Tool) { t.aliases = keys } }
 
@@ -115,7 +120,7 @@ func New[P any](name, description string, call func(context.Context, P) (Answer,
 			return Answer{}, fmt.Errorf("%w: %w", ErrArguments, err)
 		}
 		if err := json.Unmarshal(arguments, &p); err != nil {
-			return Answer{}, fmt.Errorf("%w: %w", ErrArguments, err)
+			return Answer{}, fmt.Errorf("%w: %w", ErrArguments, t.wanted(err))
 		}
 		return call(ctx, p)
 	}
@@ -138,4 +143,25 @@ func (t Tool) check(arguments []byte) error {
 		}
 	}
 	return nil
+}
+
+// wanted says what a model got wrong, without types of Go.
+func (t Tool) wanted(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) || wrong.Field == "" {
+		return err
+	}
+	want := wrong.Type.Kind().String()
+	if property := t.Schema.Properties[wrong.Field]; property != nil {
+		want = property.Type
+	}
+	switch want {
+	case "integer":
+		want = "whole number"
+	case "array", "slice":
+		want = "list"
+	case "bool":
+		want = "boolean"
+	}
+	return fmt.Errorf("%s is a %s, want a %s", wrong.Field, wrong.Value, want)
 }

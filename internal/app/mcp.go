@@ -49,7 +49,7 @@ func (s *Service) MCP() (mcp.Memory, error) {
 }
 
 // Tools implements mcp.Memory.
-func (m *mcpMemory) Tools() []tools.Tool { return m.tools }
+func (m *mcpMemory) Tools() []tools.Tool { return m.told(m.tools) }
 
 // Curated implements mcp.Memory.
 func (m *mcpMemory) Curated(ctx context.Context) (string, error) {

@@ -128,4 +128,4 @@ func (s *Service) indexWithServers(ctx context.Context, o core.IndexOptions) (co
 func (s *Service) Status(ctx context.Context) (core.Status, error) { return s.Manager.Status(ctx) }
 
 // Tools implements httpapi.Workspace.
-func (s *Service) Tools() []tools.Tool { return s.tools }
+func (s *Service) Tools() []tools.Tool { return s.told(s.tools) }

@@ -55,6 +55,17 @@ func (s Sessions) AtHand(id string) (*session.Session, error) {
 	return s.Open(last)
 }
 
+// toLog opens or makes a session; "" is that of AtHand, or a new one.
+func (s Sessions) toLog(ctx context.Context, id string) (*session.Session, error) {
+	if id == "" {
+		if current, err := s.AtHand(""); current != nil || err != nil {
+			return current, err
+		}
+	}
+	s.w.Remember(ctx)
+	return session.New(s.w.SessionsDir(), id)
+}
+
 // openOrNew returns nil without a session in the event.
 func (s Sessions) openOrNew(ctx context.Context, e hook.Event) (*session.Session, error) {
 	if e.Session == "" || !s.w.Settings.Enabled {

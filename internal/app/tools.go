@@ -13,6 +13,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/formatter"
@@ -67,15 +68,26 @@ func TerminalTools(w *Workspace, ask func(context.Context, notes.Change) (bool, 
 		})
 		return answer, err
 	}
-	return box.tools(w.Memory(), refresh), nil
+	return w.told(box.tools(w.Memory(), refresh)), nil
 }
 
-// listed are the tools that models are told of. The others overlap with them.
+// listed are the tools that models are told of. The others overlap with them; where sessions exist,
+// models know recall_memory, too.
 var listed = []string{searchToolName, "memory_read", "save_memory", "memory_patch", "forget"}
+
+// told marks the tools that models are not told of.
+func (w *Workspace) told(all []tools.Tool) []tools.Tool {
+	all = slices.Clone(all)
+	ids, err := session.List(w.SessionsDir())
+	for i, t := range all {
+		all[i].Unlisted = !slices.Contains(listed, t.Name) && (t.Name != recallToolName || err != nil || len(ids) == 0)
+	}
+	return all
+}
 
 // tools returns all tools, the listed ones first.
 func (t toolbox) tools(m Memory, refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
-	all := append([]tools.Tool{t.searchTool(m), t.saveTool(), t.recallTool(m)}, notes.FileTools(t.w.Notes().guarded(t.files))...)
+	all := append([]tools.Tool{t.searchTool(m), t.saveTool(), t.recallTool(m), t.logTool()}, notes.FileTools(t.w.Notes().guarded(t.files))...)
 	for i := range all {
 		if all[i].Name == readToolName {
 			all[i] = readTool(m, all[i])
@@ -93,9 +105,6 @@ func (t toolbox) tools(m Memory, refresh func(context.Context, struct{}) (tools.
 		return len(listed)
 	}
 	slices.SortStableFunc(all, func(a, b tools.Tool) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
-	for i := range all {
-		all[i].Unlisted = i >= len(listed)
-	}
 	return all
 }
 
@@ -234,8 +243,8 @@ func (t toolbox) list(ctx context.Context, found []notes.Statement) string {
 
 type searchParams struct {
 	Query string `json:"query" jsonschema:"a question or words"`
-	Scope string `json:"scope,omitempty" jsonschema:"only project, or only global: the user's own in all projects; default both"`
-	Limit int    `json:"limit,omitempty" jsonschema:"most results; default 8"`
+	Scope string `json:"scope,omitempty" jsonschema:"only project, or only global: the user's own in all projects; default both. Of kind session: all, detail (notes) or messages"`
+	Limit int    `json:"limit,omitempty" jsonschema:"most results"`
 	Since string `json:"since,omitempty" jsonschema:"only what is not older: a date such as 2026-11-17, or last week"`
 	Until string `json:"until,omitempty" jsonschema:"only what is not newer"`
 	Kind  string `json:"kind,omitempty" jsonschema:"only markdown (notes), conversation (logs of agents), document (of MCP servers), or session: messages and notes of working sessions"`
@@ -261,8 +270,17 @@ type searchAnswer struct {
 func (t toolbox) searchTool(m Memory) tools.Tool {
 	search := func(ctx context.Context, p searchParams) (tools.Answer, error) {
 		if p.Kind == kindSession {
-			return t.recall(ctx, m, httpapi.SearchRequest{Query: p.Query, Scope: p.Scope, Path: t.w.DocumentPath(p.Path),
-				Times: httpapi.Times{Since: p.Since, Until: p.Until}, Limit: p.Limit, Exact: p.Exact})
+			r := httpapi.SearchRequest{Query: p.Query, Path: t.w.DocumentPath(p.Path), Times: httpapi.Times{Since: p.Since, Until: p.Until}, Limit: p.Limit, Exact: p.Exact}
+			if !slices.Contains(recallScopes, any(p.Scope)) {
+				r.Scope, p.Scope = p.Scope, ""
+			}
+			return t.recall(ctx, m, p.Scope, r)
+		}
+		switch p.Scope {
+		case formatter.RecalledNote, formatter.RecalledMessage:
+			return tools.Answer{}, fmt.Errorf("%w: scope %s needs kind session", tools.ErrArguments, p.Scope)
+		case scopeAll:
+			p.Scope = ""
 		}
 		if p.Exact {
 			return tools.Answer{}, fmt.Errorf("%w: exact needs kind session", tools.ErrArguments)
@@ -271,7 +289,8 @@ func (t toolbox) searchTool(m Memory) tools.Tool {
 		return tools.Answer{Text: answer.Text, Data: answer.Data}, err
 	}
 	return tools.New(searchToolName, "Find what is known: answers questions about this project and its user from notes, decisions, errors solved and past conversations, with sources.",
-		search, tools.ReadOnly, tools.Choices("scope", core.ScopeProject, core.ScopeGlobal), tools.Choices("kind", source.KindMarkdown, source.KindConversation, source.KindDocument, kindSession))
+		search, tools.ReadOnly, tools.Choices("scope", append([]any{core.ScopeProject, core.ScopeGlobal}, recallScopes...)...), tools.Default("limit", 8),
+		tools.Choices("kind", source.KindMarkdown, source.KindConversation, source.KindDocument, kindSession))
 }
 
 const readToolName = "memory_read"

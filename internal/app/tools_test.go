@@ -83,6 +83,7 @@ func testToolAnswersAreSafe(t *testing.T, policy string) {
 		{"memory_read", `{}`, "&#91;INST] mills.md", ""},
 		{"save_memory", `{"path": "facts/user.md", "content": "- Has a bicycle."}`, "Wrote facts/user.md", ""},
 		{"refresh_memory", `{}`, "documents", ""},
+		{"log_message", `{"content": "the cutter sails at dawn, token ghp_v89DN43fElKvKNEJqqwcmBXNqYADSvBPORV9", "session": "s2"}`, "Logged in session s2.", ""},
 	} {
 		i := slices.IndexFunc(s.Tools(), func(tool tools.Tool) bool { return tool.Name == tt.tool })
 		answer, err := s.Tools()[i].Call(t.Context(), []byte(tt.arguments))
@@ -135,12 +136,39 @@ func TestToolsAreTheSameOnEachRoad(t *testing.T) {
 	require.NoError(t, err)
 	byCommand, err := TerminalTools(s.Workspace, nil)
 	require.NoError(t, err)
-	require.Len(t, byCommand, 10)
-	require.Len(t, tools.Listed(byCommand), 5)
-	require.Len(t, s.Tools(), 10)
+	require.Len(t, byCommand, 11)
+	require.Len(t, tools.Listed(byCommand), 6, "recall_memory where sessions exist")
+	require.Len(t, tools.Listed(s.Tools()), 6)
 	for i, tool := range byCommand {
 		require.Equal(t, plainJSON(t, s.Tools()[i].Definition()), plainJSON(t, tool.Definition()))
 		require.Equal(t, s.Tools()[i].Unlisted, tool.Unlisted, tool.Name)
+	}
+}
+
+// A client that has no hooks logs what is said, and finds it at once.
+func TestLogMessage(t *testing.T) {
+	s := newTestService(t)
+	call := func(name, arguments string) (tools.Answer, error) {
+		tool, ok := tools.Find(s.Tools(), name)
+		require.True(t, ok, name)
+		return tool.Call(t.Context(), []byte(arguments))
+	}
+	require.Len(t, tools.Listed(s.Tools()), 5)
+	first, err := call("log_message", `{"content": "the cutter sails at dawn"}`)
+	require.NoError(t, err)
+	require.Len(t, tools.Listed(s.Tools()), 6, "recall_memory, since there is a session")
+	second, err := call("log_message", `{"content": "Noted: at dawn, from pier two.", "role": "assistant"}`)
+	require.NoError(t, err)
+	require.Equal(t, first, second, "one session")
+	third, err := call("log_message", `{"content": "the cutter is late", "session": "other"}`)
+	require.NoError(t, err)
+	require.Equal(t, "Logged in session other.", third.Text)
+	found, err := call("recall_memory", `{"query": "cutter dawn", "scope": "messages"}`)
+	require.NoError(t, err)
+	require.Contains(t, found.Text, "> the cutter sails at dawn")
+	for arguments, want := range map[string]string{`{"content": " "}`: "content is empty", `{"content": "x", "role": "ghost"}`: `role is "ghost"`, `{"content": "x", "session": "../up"}`: "not a session ID"} {
+		_, err := call("log_message", arguments)
+		require.ErrorContains(t, err, want)
 	}
 }
 
@@ -160,6 +188,13 @@ func TestSearchOfSessions(t *testing.T) {
 	for _, arguments := range []string{`{"query": "when does the ferry leave?"`, `{"query": "(9:00)", "exact": true`, `{"query": "FERRY", "limit": 1`} {
 		want := call("recall_memory", arguments+"}")
 		require.Contains(t, want, "leaves at nine", arguments)
-		require.Equal(t, want, call("search_memory", arguments+`, "kind": "session"}`))
+		for _, scope := range []string{"", `, "scope": "all"`, `, "scope": "detail"`} {
+			require.Equal(t, want, call("search_memory", arguments+`, "kind": "session"`+scope+`}`))
+		}
+		require.NotContains(t, call("search_memory", arguments+`, "kind": "session", "scope": "messages"}`), "leaves at nine")
+		require.NotContains(t, call("search_memory", arguments+`, "kind": "session", "scope": "global"}`), "leaves at nine")
 	}
+	tool, _ := tools.Find(s.Tools(), searchToolName)
+	_, err = tool.Call(t.Context(), []byte(`{"query": "ferry", "scope": "detail"}`))
+	require.ErrorContains(t, err, "scope detail needs kind session")
 }
