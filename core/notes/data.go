@@ -175,8 +175,8 @@ func (d *Data) change(ctx context.Context, what, name string, revise revision) (
 	return w, err
 }
 
-// List returns facts, then others, then episodes, each by name. The summary of an unreadable file
-// says why.
+// List returns facts, then others, then episodes, each by name. A file without a summary gets a
+// generated one, and the summary of an unreadable file says why.
 func (d *Data) List(ctx context.Context) ([]Item, error) {
 	root, err := d.root()
 	if err != nil {
@@ -205,7 +205,7 @@ func (d *Data) List(ctx context.Context) ([]Item, error) {
 		if name, wrong := checkPath(filepath.ToSlash(name)); wrong == nil && err == nil {
 			item := Item{Path: name, Size: info.Size(), Changed: info.ModTime()}
 			text, exists, err := readFile(root, name)
-			if item.Summary = SummaryOf(text); err != nil {
+			if item.Summary = summaryFor(text); err != nil {
 				item.Summary = "cannot be read: " + err.Error()
 			}
 			if exists || err != nil {

@@ -96,6 +96,8 @@ func TestSummaries(t *testing.T) {
 		{"and stays while it covers the file", "# A\n\n> Summary: X and Y\n\n- x: 1\n", "# A\n\n> Summary: X and Y\n\n- x: 3\n- y: 2\n", "", "# A\n\n> Summary: X and Y\n\n- x: 3\n- y: 2\n"},
 		{"or if it comes with the change", "# A\n\n> Summary: mine\n\n- x: 1\n", "# A\n\n> Summary: all of it\n\n- y: 2\n", "", "# A\n\n> Summary: all of it\n\n- y: 2\n"},
 		{"one that grew too long is generated", "# A\n\n> Summary: " + strings.Repeat("word ", 48) + "\n\n- x: 1\n", "# A\n\n> Summary: " + strings.Repeat("word ", 48) + "\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: x, y\n\n- x: 1\n- y: 2\n"},
+		{"paragraphs beside items, but for what introduces them", "", "# A\n\nAll about Ada:\n\n- Name: Ada\n\nShe likes tea.\nAnd ale.\n\nHer tools:\n\n- vim\n", "", "# A\n\n> Summary: name, she likes tea. and ale, vim\n\nAll about Ada:\n\n- Name: Ada\n\nShe likes tea.\nAnd ale.\n\nHer tools:\n\n- vim\n"},
+		{"a person edited below a generated summary", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n- z: 3\n", "", "# A\n\n> Summary: x, y, z\n\n- x: 1\n- y: 2\n- z: 3\n"},
 		{"items before entries", "", "# A\n\nAll about Ada.\n\n- Name: Ada\n\n## Moved to Graz\n- Date: today\n", "", "# A\n\n> Summary: Moved to Graz, name\n\nAll about Ada.\n\n- Name: Ada\n\n## Moved to Graz\n- Date: today\n"},
 		{"a generated summary is generated again", "# A\n\n> Summary: x\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: x, y\n\n- x: 1\n- y: 2\n"},
 		{"without a heading", "", "- The deploy needs a VPN to the office in Graz today\n", "", "> Summary: the deploy needs a vpn to the office in\n\n- The deploy needs a VPN to the office in Graz today\n"},
@@ -114,6 +116,27 @@ func TestSummaries(t *testing.T) {
 	require.Equal(t, "the token of the staging server in oslo is", generate("- the token of the staging server in Oslo is [redacted: github-pat] now\n"))
 	require.Equal(t, "the token", generate("- the token [redacted: github-pat]: new\n"))
 	require.Equal(t, "Entry 19, Entry 18, Entry 17, Entry 16, Entry 15, Entry 14, Entry 13, Entry 12, Entry 11, Entry 10, Entry 9, Entry 8, and older", generate(many))
+}
+
+// The index says what a file holds that a person wrote or edited by hand, too.
+func TestIndexOfFilesEditedByHand(t *testing.T) {
+	var older strings.Builder
+	for i := range 14 {
+		fmt.Fprintf(&older, "## Entry %d\n", i)
+	}
+	for text, want := range map[string]string{
+		"# Servers\n\n- Staging: eu-1\r\n":                                     "staging",
+		"# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n":                              "x, y",
+		"# A\n\n> Summary: by hand\n\n- x: 1\n":                                "by hand",
+		"# A\n\n> Summary: Entry 11, Entry 10, and older\n\n" + older.String(): "Entry 13, Entry 12, Entry 11, Entry 10, Entry 9, Entry 8, Entry 7, Entry 6, Entry 5, Entry 4, Entry 3, Entry 2, and older",
+	} {
+		d := newFixture(t)
+		d.write("data/memory/facts/a.md", text)
+		items, err := d.data().List(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, items[0].Summary)
+		require.Equal(t, text, d.read("data/memory/facts/a.md"), "the file is the person's")
+	}
 }
 
 func TestPatch(t *testing.T) {

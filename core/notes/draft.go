@@ -71,7 +71,7 @@ func (d *Draft) List(ctx context.Context) ([]Item, error) {
 	}
 	items = slices.DeleteFunc(items, func(i Item) bool { return d.files[i.Path] != nil })
 	for name, f := range d.files {
-		items = append(items, Item{Path: name, Summary: SummaryOf(f.after), Size: int64(len(f.after))})
+		items = append(items, Item{Path: name, Summary: summaryFor(f.after), Size: int64(len(f.after))})
 	}
 	sortItems(items)
 	return items, nil

@@ -61,6 +61,33 @@ func WithoutSummary(text string) string {
 	return text
 }
 
+// summaryFor returns the summary of a file for the index: its own, or a generated one if it has none,
+// or one that was generated before a person edited the file.
+func summaryFor(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if own := SummaryOf(text); own != "" && !isGenerated(own, text) {
+		return own
+	}
+	return generate(text)
+}
+
+// isGenerated reports whether a summary says nothing but what is generated of a text.
+func isGenerated(own, text string) bool {
+	if own == generate(text) {
+		return true
+	}
+	parts := setOf(append(partsOf(text), andOlder, andMore))
+	return !slices.ContainsFunc(strings.Split(own, ", "), func(part string) bool { return !parts[part] })
+}
+
+func setOf(parts []string) map[string]bool {
+	set := map[string]bool{}
+	for _, part := range parts {
+		set[part] = true
+	}
+	return set
+}
+
 // withSummary sets the given summary; else it keeps a person's, with what the file has since then;
 // else it generates one. before is the text before the change: it shows whether the summary was
 // generated.
@@ -69,7 +96,7 @@ func withSummary(before, text, given string) string {
 	start, end, own := summaryAt(text)
 	if given == "" {
 		switch _, _, earlier := summaryAt(before); {
-		case own == "" || own == generate(before) || own == generate(text):
+		case own == "" || isGenerated(own, before) || isGenerated(own, text):
 			given = generate(text)
 		case own != earlier: // it came with the change
 			return text
@@ -106,8 +133,8 @@ func withoutForgotten(before, text string) string {
 	}
 	summary := generate(text)
 	if own != generate(before) {
-		now := partsOf(text)
-		gone := slices.DeleteFunc(partsOf(before), func(part string) bool { return slices.Contains(now, part) })
+		now := setOf(partsOf(text))
+		gone := slices.DeleteFunc(partsOf(before), func(part string) bool { return now[part] })
 		kept := slices.DeleteFunc(strings.Split(own, ", "), func(part string) bool {
 			return slices.ContainsFunc(gone, func(other string) bool { return strings.EqualFold(part, other) })
 		})
@@ -122,10 +149,10 @@ func withoutForgotten(before, text string) string {
 // extended puts in front of a person's summary what a text says and before did not, unless the
 // summary has it. If that is too long for the index of files, the summary is generated.
 func extended(own, before, text string) string {
-	earlier := partsOf(before)
+	earlier := setOf(partsOf(before))
 	var parts []string
 	for _, part := range partsOf(text) {
-		if !slices.Contains(earlier, part) && !strings.Contains(strings.ToLower(own), strings.ToLower(part)) {
+		if !earlier[part] && !strings.Contains(strings.ToLower(own), strings.ToLower(part)) {
 			parts = append(parts, part)
 		}
 	}
@@ -139,38 +166,48 @@ func extended(own, before, text string) string {
 	return all
 }
 
+// These end a generated summary that leaves out entries or items.
+const (
+	andOlder = "and older"
+	andMore  = "and more"
+)
+
 // generate summarises a text. It redacts again: fewer words can make a secret.
 func generate(text string) string {
-	summary, _ := secret.Redact(strings.Join(partsOf(text), ", "))
+	entries, others := entriesOf(text)
+	left := maxEntries - len(entries)
+	switch {
+	case left < 0:
+		entries = append(entries[:maxEntries:maxEntries], andOlder)
+	case left < len(others):
+		entries = append(append(entries, others[:left]...), andMore)
+	default:
+		entries = append(entries, others...)
+	}
+	summary, _ := secret.Redact(strings.Join(entries, ", "))
 	return summary
 }
 
-// partsOf returns what a text is about in a few words each: its entries, the newest first, and then
-// the items outside of them. Paragraphs count only in a text without these: they are what a
-// stranger writes to a model, and introductions.
+// partsOf returns all that a text is about in a few words each.
 func partsOf(text string) []string {
-	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
-	entries, others, paragraphs := entriesOf(body)
-	if slices.Reverse(entries); len(entries)+len(others) == 0 {
-		others = paragraphs
-	}
-	if len(entries) > maxEntries {
-		return append(entries[:maxEntries:maxEntries], "and older")
-	}
-	return append(entries, others[:min(len(others), maxEntries-len(entries))]...)
+	entries, others := entriesOf(text)
+	return append(entries, others...)
 }
 
 // entriesOf returns summaries or headings of the entries, which begin with a heading of the second
-// level, and the keys or beginnings of the items and paragraphs before them.
-func entriesOf(body string) (entries, items, paragraphs []string) {
+// level, the newest first, and the keys or beginnings of the items and paragraphs outside of them.
+// Paragraphs that precede all items introduce them, and those that end in a colon what follows.
+func entriesOf(text string) (entries, others []string) {
+	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
 	lines := strings.Split(body, "\n")
 	seen := map[string]bool{"": true, "updated": true}
 	note := func(all *[]string, key string) {
-		if key = strings.ToLower(strings.TrimSpace(secret.WithoutCutMark(key))); !seen[key] && len(*all) < maxEntries {
+		if key = strings.ToLower(strings.TrimSpace(secret.WithoutCutMark(key))); !seen[key] {
 			seen[key] = true
 			*all = append(*all, key)
 		}
 	}
+	var first []string // paragraphs before all items
 	inEntry, wantsSummary := false, false
 	for b := range chunker.Blocks(body) {
 		isQuote := strings.HasPrefix(strings.TrimSpace(lines[b.Start]), ">") // such as the summary
@@ -192,16 +229,25 @@ func entriesOf(body string) (entries, items, paragraphs []string) {
 		case b.List:
 			for _, line := range lines[b.Start:b.End] {
 				if m := keyLine().FindStringSubmatch(line); m != nil {
-					note(&items, m[1])
+					note(&others, m[1])
 				} else if _, item, _ := strings.Cut(strings.TrimSpace(line), " "); statement.IsItem(line) {
-					note(&items, fewWords(item))
+					note(&others, fewWords(item))
 				}
 			}
 		case b.Prose:
-			note(&paragraphs, fewWords(strings.Join(lines[b.Start:b.End], " ")))
+			switch said := strings.Join(lines[b.Start:b.End], " "); {
+			case len(others) == 0:
+				note(&first, fewWords(said))
+			case !strings.HasSuffix(strings.TrimSpace(said), ":"):
+				note(&others, fewWords(said))
+			}
 		}
 	}
-	return slices.DeleteFunc(entries, func(e string) bool { return e == "" }), items, paragraphs
+	entries = slices.DeleteFunc(entries, func(e string) bool { return e == "" })
+	if slices.Reverse(entries); len(entries)+len(others) == 0 {
+		others = first
+	}
+	return entries, others
 }
 
 // fewWords returns the beginning of a text, without commas.
