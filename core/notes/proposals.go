@@ -270,8 +270,8 @@ func showIn(file, title string, parts []string) error {
 	return jsonfile.Write(file, []byte(text))
 }
 
-// Accept appends proposals to their files, as one record.
-func (d *Data) Accept(ctx context.Context, proposals []Proposal) ([]Written, error) {
+// Accept appends proposals to their files, as one record with a label.
+func (d *Data) Accept(ctx context.Context, label string, proposals []Proposal) ([]Written, error) {
 	draft := d.Draft()
 	for _, p := range proposals {
 		text, err := draft.Read(ctx, draft.data.AppendedTo(p.Path))
@@ -286,5 +286,5 @@ func (d *Data) Accept(ctx context.Context, proposals []Proposal) ([]Written, err
 		}
 	}
 	changes := draft.Changes()
-	return changes, draft.Commit(ctx, "accepted proposals")
+	return changes, draft.Commit(ctx, label)
 }

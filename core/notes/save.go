@@ -125,6 +125,8 @@ type SaveOptions struct {
 	Waiting *Proposals
 	// Shown makes quotes in Saved.Reason fit to show; may be nil.
 	Shown func(text string) string
+	// Label is for the journal; "" names the file.
+	Label string
 	// Longest limits a text, in bytes; 0 is no limit.
 	Longest int
 }
@@ -224,7 +226,7 @@ func (s *Saver) save(ctx context.Context, r SaveRequest) (Saved, error) {
 	if saved.Ignored, err = target.KeepOutOfGit(); err != nil {
 		return saved, fmt.Errorf("%s is not written, since git would see it: %w", target.Path, err)
 	}
-	record, err := s.journal.Do(ctx, "save to "+target.Path, plan)
+	record, err := s.journal.Do(ctx, cmp.Or(s.options.Label, "save to "+target.Path), plan)
 	if err != nil {
 		return s.notSaved(ctx, saved, err) // another process may have saved the same
 	}

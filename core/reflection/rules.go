@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
@@ -24,7 +25,6 @@ import (
 var (
 	failing   = lazy.Regexp(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|fails|failure|crash(?:es|ed)?|segfault|timeout|broken|fehler)\b|报错|错误|失败`)
 	fixing    = lazy.Regexp(`(?i)\b(?:root cause|the (?:problem|issue|bug|cause|reason|culprit) was|(?:fixed|solved|resolved|works now)(?: it)?(?: by| with| after| because)|the (?:fix|solution) (?:is|was)|lag daran|behoben)\b|\b(?:fixed|solved|resolved|works now)(?: it)?[:,]|(?:^|\bi(?:'ve| have)? |\bnow )fixed (?:the|a|an|it|this|that|your|both|all)\b|原因是|解决了|修复了`)
-	sentences = lazy.Regexp(`[^.!?。！？\n]+(?:[.!?。！？]+(?:["')\]]*)|\n|$)|\.`)
 	codeBlock = lazy.Regexp("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)")
 )
 
@@ -66,9 +66,14 @@ func Propose(ctx context.Context, data *notes.Data, said []session.Message, now 
 		}
 		if m.Role == "user" || m.Role == "" {
 			for _, sentence := range sentencesOf(prompt.Form(m.Content).Own) { // not what users paste
-				if kind, path, aboutUser := kindOf(sentence); kind != "" {
-					add(notes.Proposal{Kind: kind, Path: path, Text: "- " + sentence, Source: m.Citation, AboutUser: aboutUser}, statement.Words(sentence))
+				p := notes.Proposal{Source: m.Citation}
+				if asked, ok := askedFor(sentence); ok {
+					sentence, p = asked, statedAs(asked, p)
+				} else if p.Kind, p.Path, p.AboutUser = kindOf(sentence); p.Kind == "" {
+					continue
 				}
+				p.Text = "- " + sentence
+				add(p, statement.Words(sentence))
 			}
 			continue
 		}
@@ -148,29 +153,19 @@ func sentencesOf(text string) []string {
 	text, _ = sanitize.Reveal(codeBlock().ReplaceAllString(text, "\n"))
 	text, _ = secret.Redact(text)
 	var all []string
-	for _, s := range joinWords(sentences().FindAllString(text, -1)) {
-		if ofOthers().MatchString(s) {
-			continue
+	for l := range strings.SplitSeq(text, "\n") {
+		for from, to := range chunker.Sentences(l) {
+			s := l[from:to]
+			if ofOthers().MatchString(s) {
+				continue
+			}
+			s = strings.Join(strings.Fields(strings.TrimLeft(s, "-*+#•\t ")), " ")
+			short := len(s) < minSentence && (len(s) < minIntroduction || !digest.Introduces(s))
+			if short || len([]rune(s)) > maxSentence || strings.Contains(s, "[redacted:") {
+				continue
+			}
+			all = append(all, s)
 		}
-		s = strings.Join(strings.Fields(strings.TrimLeft(s, "-*+#•\t ")), " ")
-		short := len(s) < minSentence && (len(s) < minIntroduction || !digest.Introduces(s))
-		if short || len([]rune(s)) > maxSentence || strings.Contains(s, "[redacted:") {
-			continue
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// joinWords mends words with a full stop: 10.0.0.5, main.go.
-func joinWords(parts []string) []string {
-	var all []string
-	for _, p := range parts {
-		if last := len(all) - 1; last >= 0 && strings.HasSuffix(all[last], ".") && p != "" && !strings.HasPrefix(p, " ") && !strings.HasPrefix(p, "\n") {
-			all[last] += p
-			continue
-		}
-		all = append(all, p)
 	}
 	return all
 }

@@ -69,7 +69,7 @@ func TestAccept(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 3)
 	before := p.files(t)
-	written, err := p.data.Accept(t.Context(), found)
+	written, err := p.data.Accept(t.Context(), "accepted", found)
 	require.NoError(t, err)
 	require.Len(t, written, 3)
 	files := p.files(t)
@@ -78,7 +78,7 @@ func TestAccept(t *testing.T) {
 	again, err := Propose(t.Context(), p.data, said, now)
 	require.NoError(t, err)
 	require.Empty(t, again, "what was accepted is known")
-	_, err = p.data.Accept(t.Context(), found)
+	_, err = p.data.Accept(t.Context(), "accepted", found)
 	require.NoError(t, err)
 	require.Equal(t, files, p.files(t), "accepting again what a killed process had written adds nothing")
 	_, err = p.journal.Undo(t.Context())
@@ -88,7 +88,7 @@ func TestAccept(t *testing.T) {
 	stop()
 	_, err = Propose(cancelled, p.data, said, now)
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = p.data.Accept(t.Context(), []notes.Proposal{{Path: "../x.md", Text: "- x"}})
+	_, err = p.data.Accept(t.Context(), "accepted", []notes.Proposal{{Path: "../x.md", Text: "- x"}})
 	require.ErrorIs(t, err, notes.ErrPath)
 }
 

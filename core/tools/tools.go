@@ -37,11 +37,16 @@ var ErrArguments = errors.New("the arguments do not fit")
 
 // Call calls the tool with a JSON object. The model may read its errors.
 func (t Tool) Call(ctx context.Context, arguments []byte) (Answer, error) {
-	answer, err := t.call(ctx, arguments)
+	answer, err := t.Do(ctx, arguments)
 	if err != nil {
 		return Answer{}, fmt.Errorf("%s: %w", t.Name, err)
 	}
 	return answer, nil
+}
+
+// Do is Call for a function of Calling: its errors do not name the tool, which Call does once.
+func (t Tool) Do(ctx context.Context, arguments []byte) (Answer, error) {
+	return t.call(ctx, arguments)
 }
 
 // Calling returns the tool with another function.

@@ -34,6 +34,15 @@ func TestWrongTypesAreNamed(t *testing.T) {
 	}
 }
 
+// A tool that stands before another names itself once in errors.
+func TestCallingNamesTheToolOnce(t *testing.T) {
+	tool := New("search", "Search.", func(context.Context, struct{}) (Answer, error) { return Answer{}, errors.New("no luck") })
+	_, err := tool.Calling(tool.Do).Call(t.Context(), nil)
+	if err == nil || err.Error() != "search: no luck" {
+		t.Errorf("error %v, want search: no luck", err)
+	}
+}
+
 // Arguments are refused, or the tool gets what its schema allows.
 func FuzzToolArguments(f *testing.F) {
 	for _, seed := range []string{`{"query":"x","limit":5,"scope":"all"}`, `{"scope":"none"}`, `{"query":5}`, `{}`, `null`, `[]`, `{"query":"x","other":1}`, `{"Query":"x"}`, `{"query":"x"}{}`, `{"query":"x","limit":1e99}`, `{"query":null}`, "{\"query\":\"\xff\"}", ``} {

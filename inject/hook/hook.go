@@ -40,8 +40,9 @@ type Memory interface {
 	Ended(ctx context.Context, e Event) error
 	// Used judges whether the session used its hits.
 	Used(ctx context.Context, e Event) error
-	// Notice returns what the user should know once, if anything.
-	Notice(ctx context.Context, e Event) string
+	// Notice does what the user's prompt asks of memory itself, and returns what they should know
+	// once, if anything. begins says that the session does.
+	Notice(ctx context.Context, e Event, begins bool) string
 }
 
 // A Beginning is what a session begins with.
@@ -213,7 +214,7 @@ func (a *answer) startSession(ctx context.Context) {
 	if a.agent.BeginsAtPrompt || !begins && err == nil {
 		return
 	}
-	notice := a.memory.Notice(ctx, a.event)
+	notice := a.memory.Notice(ctx, a.event, true)
 	a.begin(ctx, roomBeside(notice))
 	a.text = formatter.Join(a.start.Text(), notice)
 }
@@ -228,10 +229,10 @@ func (a *answer) answerPrompt(ctx context.Context) {
 			a.entry.Until = now.Add(a.options.Within)
 		}
 	})
-	notice := ""
+	begins = begins || err != nil && a.agent.BeginsAtPrompt
+	notice := a.memory.Notice(ctx, a.event, begins)
 	switch {
-	case begins || err != nil && a.agent.BeginsAtPrompt:
-		notice = a.memory.Notice(ctx, a.event)
+	case begins:
 		a.beginAtPrompt(ctx)
 	case a.record.Begun || !kept: // the overview, if it has changed
 		a.start.Reference, a.start.Overview, err = a.memory.Overview(ctx, a.event, a.record.Overview)

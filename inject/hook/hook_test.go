@@ -145,7 +145,7 @@ func (m *fakeMemory) FailedBefore(_ context.Context, e Event) (core.Failing, boo
 	return core.Failing{Key: "failure-1", Tried: "go test ./x", Cure: "cd server && go test ./...", Source: "a.jsonl#L3", Path: "a.jsonl", Sessions: 2}, e.Failed.Program == "go test", m.err
 }
 
-func (m *fakeMemory) Notice(context.Context, Event) string { return m.notice }
+func (m *fakeMemory) Notice(context.Context, Event, bool) string { return m.notice }
 
 // A notice comes whole at the start of a session, even beside long curated memory, or with the
 // first prompt of agents that take nothing at the start.

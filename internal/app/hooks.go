@@ -248,10 +248,22 @@ func (w *Workspace) Record(e hook.Event, known journal.Entry) {
 	_ = at.Journal().Append(context.Background(), known) // even if time is up
 }
 
-// Notice implements hook.Memory. It looks through earlier sessions, and reports waiting proposals
-// once.
-func (s hookMemory) Notice(ctx context.Context, e hook.Event) string {
+// Notice implements hook.Memory. It saves what a prompt asks to remember. At a session's start it
+// looks through earlier sessions, and reports waiting proposals once.
+func (s hookMemory) Notice(ctx context.Context, e hook.Event, begins bool) string {
 	if !s.Settings.Enabled {
+		return ""
+	}
+	places, err := s.Notes().remember(ctx, e.Prompt)
+	if err != nil {
+		s.Log.Warn("what a prompt asked to remember is not saved", "workspace", s.Project, "error", err)
+	}
+	return formatter.Join(remembered(places), s.waiting(ctx, e, begins))
+}
+
+// waiting says what waits for the person, once.
+func (s hookMemory) waiting(ctx context.Context, e hook.Event, begins bool) string {
+	if !begins {
 		return ""
 	}
 	short, stop := context.WithTimeout(ctx, s.Settings.Hook.Budget/earlierShare)

@@ -137,7 +137,7 @@ func (n Notes) Accept(ctx context.Context, all []notes.Proposal, ids []string) (
 	if err != nil {
 		return written, err
 	}
-	changes, err := data.Accept(ctx, byRules)
+	changes, err := data.Accept(ctx, "accepted proposals", byRules)
 	if err != nil {
 		return written, fmt.Errorf("write proposals: %w", err)
 	}

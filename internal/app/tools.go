@@ -126,7 +126,17 @@ func (t toolbox) saveTool() tools.Tool {
 	if RemoteOf(t.w).IsConfigured() {
 		elsewhere = append(elsewhere, notes.Elsewhere{Target: notes.TargetService, About: "the team's memory", Save: t.saveToService})
 	}
-	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), files, elsewhere...)
+	tool := notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), files, elsewhere...)
+	return tool.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
+		var r notes.SaveRequest
+		if json.Unmarshal(arguments, &r) == nil && r.Supersedes == "" && slices.Contains([]string{"", notes.TargetProject, notes.TargetGlobal}, r.Target) {
+			if saved, ok := t.w.Notes().savedAlready(r.Content); ok {
+				return tools.Answer{Text: fmt.Sprintf("Saved already, in the user's own words, in %s: %s", t.files.Name(saved.Path), t.files.Line(saved.Text)),
+					Data: map[string]any{"written": false, "reason": "saved already", "path": t.files.Name(saved.Path)}}, nil
+			}
+		}
+		return tool.Do(ctx, arguments)
+	})
 }
 
 // saveToService asks first, since a service's curated memory instructs agents.
@@ -303,7 +313,7 @@ func readTool(m Memory, files tools.Tool) tools.Tool {
 	return files.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
 		var p struct{ Path string }
 		if json.Unmarshal(arguments, &p) != nil || !core.IsPassageName(p.Path) {
-			return files.Call(ctx, arguments)
+			return files.Do(ctx, arguments)
 		}
 		text, err := m.ReadPassage(ctx, p.Path)
 		return tools.Answer{Text: text, Data: text}, err
