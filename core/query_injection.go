@@ -33,7 +33,7 @@ func (m *Manager) Judge(hit MemoryHit) Injection {
 // originOf says who wrote a hit.
 func (o *Options) originOf(hit *MemoryHit) injection.Origin {
 	switch {
-	case hit.Kind == source.KindDocument, slices.ContainsFunc(o.Saved, func(folder string) bool { return strings.HasPrefix(hit.Path, folder+"/") }):
+	case hit.Kind == source.KindDocument, slices.ContainsFunc(o.Saved, func(folder string) bool { return hit.Path == folder || strings.HasPrefix(hit.Path, folder+"/") }):
 		return injection.Foreign
 	case hit.Kind == source.KindMarkdown && hit.Session != "": // models write the notes of sessions
 		return injection.Foreign

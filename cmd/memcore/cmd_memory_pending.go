@@ -41,13 +41,13 @@ func runPending(ctx context.Context, a *cli, accept, decline string) error {
 	if err != nil {
 		return err
 	}
-	yes, err := namedProposals("--accept", accept, all)
+	yes, err := app.NamedProposals(accept, all)
 	if err != nil {
-		return err
+		return fmt.Errorf("--accept %w", err)
 	}
-	no, err := namedProposals("--decline", decline, all)
+	no, err := app.NamedProposals(decline, all)
 	if err != nil {
-		return err
+		return fmt.Errorf("--decline %w", err)
 	}
 	if at := slices.IndexFunc(yes, func(id string) bool { return slices.Contains(no, id) }); at >= 0 {
 		return kind.Usagef("--accept and --decline both name %s", yes[at])
@@ -80,23 +80,6 @@ func runPending(ctx context.Context, a *cli, accept, decline string) error {
 		a.note("nothing is written; to accept one: memcore memory pending --accept %s", all[0].ID)
 	}
 	return nil
-}
-
-// namedProposals reads a list of IDs, or "all".
-func namedProposals(flag, list string, all []notes.Proposal) (ids []string, err error) {
-	for _, p := range all {
-		ids = append(ids, p.ID)
-	}
-	if list == "all" {
-		return ids, nil
-	}
-	wanted := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
-	for _, id := range wanted {
-		if !slices.Contains(ids, id) {
-			return nil, kind.Hint(fmt.Errorf("%s has %q: %w", flag, id, notes.ErrNoProposal), "run 'memcore memory pending' for those there are")
-		}
-	}
-	return wanted, nil
 }
 
 // askAbout shows the proposals, and asks about each on a terminal.

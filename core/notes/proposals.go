@@ -64,16 +64,20 @@ const (
 	maxSolvedShown = 20
 )
 
-// Proposals wait in a file beside a workspace's sessions. Two Markdown files show retrieval what
-// users said about themselves and what was solved. It is safe for concurrent use, also by
-// processes.
+// Proposals wait in a file beside a workspace's sessions. Markdown files show retrieval what users
+// said about themselves, what was solved, and what models asked to save. It is safe for concurrent
+// use, also by processes.
 type Proposals struct {
-	file, stated, solved string
+	file, stated, solved, unconfirmed string
 }
 
-// OpenProposals names the folder of sessions and the Markdown files.
+// UnconfirmedFile has what models asked to save and no person has confirmed.
+const UnconfirmedFile = "unconfirmed.md"
+
+// OpenProposals names the folder of sessions and the Markdown files beside UnconfirmedFile.
 func OpenProposals(sessions, statedName, solvedName string) *Proposals {
-	return &Proposals{filepath.Join(sessions, "proposals.json"), filepath.Join(sessions, statedName), filepath.Join(sessions, solvedName)}
+	in := func(name string) string { return filepath.Join(sessions, name) }
+	return &Proposals{in("proposals.json"), in(statedName), in(solvedName), in(UnconfirmedFile)}
 }
 
 type proposed struct {
@@ -173,26 +177,25 @@ func (p *Proposals) Decide(ctx context.Context, ids ...string) error {
 	})
 }
 
-// Report returns how many wait, if one is unreported, and marks all.
-func (p *Proposals) Report(ctx context.Context) (waiting int, err error) {
-	unreported := func(w Proposal) bool { return !w.Reported }
+// Report marks the proposals that are not reported yet and that of wants, and returns them.
+func (p *Proposals) Report(ctx context.Context, of func(Proposal) bool) (fresh []Proposal, err error) {
+	unreported := func(w Proposal) bool { return !w.Reported && of(w) }
 	if all, err := p.Waiting(); err != nil || !slices.ContainsFunc(all, unreported) {
-		return 0, err
+		return nil, err
 	}
 	err = p.change(ctx, func(now *proposed) error {
-		waiting = 0
-		if slices.ContainsFunc(now.Waiting, unreported) {
-			waiting = len(now.Waiting)
-		}
-		for i := range now.Waiting {
-			now.Waiting[i].Reported = true
+		fresh = nil
+		for i, w := range now.Waiting {
+			if unreported(w) {
+				fresh = append(fresh, w)
+				now.Waiting[i].Reported = true
+			}
 		}
 		return nil
 	})
-	return waiting, err
+	return fresh, err
 }
 
-// change also updates the two files for retrieval.
 // minRepeated is how long a line of a proposal is at least, in bytes, that is taken for what was
 // forgotten: short ones are in many texts.
 const minRepeated = 16
@@ -225,6 +228,7 @@ func (p *Proposals) Forget(ctx context.Context, texts ...string) (dropped int, e
 	return len(gone), p.Decide(ctx, gone...)
 }
 
+// change also updates the files for retrieval.
 func (p *Proposals) change(ctx context.Context, change func(*proposed) error) error {
 	_, err := jsonfile.Change(ctx, p.file, func(now *proposed) error {
 		if err := change(now); err != nil {
@@ -240,18 +244,22 @@ func (p *Proposals) change(ctx context.Context, change func(*proposed) error) er
 
 // show writes the files for retrieval, the newest proposals last.
 func (p *Proposals) show(waiting []Proposal) error {
-	var stated, solved []string
+	var stated, solved, unconfirmed []string
 	for _, w := range waiting {
 		switch {
 		case w.AboutUser:
 			stated = append(stated, fmt.Sprintf("- %s (%s, %s)\n", strings.TrimPrefix(w.Text, "- "), w.At.Local().Format(time.DateOnly), w.Source))
 		case w.Kind == ProposedFix:
 			solved = append(solved, fmt.Sprintf("\n%s\n- Source: %s\n", w.Text, w.Source))
+		case w.Kind == ProposedSave:
+			text := strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(w.Text), "- "), "\n", "\n  ")
+			unconfirmed = append(unconfirmed, fmt.Sprintf("- Not confirmed, for %s (%s): %s\n", w.Path, w.At.Local().Format(time.DateOnly), text))
 		}
 	}
 	stated, solved = stated[max(0, len(stated)-maxStatedShown):], solved[max(0, len(solved)-maxSolvedShown):]
 	return errors.Join(
 		showIn(p.stated, "# What the user said about themselves\n\nSaid in earlier sessions, not confirmed yet.\n\n", stated),
+		showIn(p.unconfirmed, "# What models asked to save\n\nNo person has confirmed it yet.\n\n", unconfirmed),
 		showIn(p.solved, "# What was solved in earlier sessions\n\nFound by rules, not confirmed yet.\n", solved))
 }
 

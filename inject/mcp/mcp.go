@@ -52,6 +52,15 @@ type Memory interface {
 	Reference(ctx context.Context, room int) (string, error)
 }
 
+// A Decider is a Memory with proposals that wait for a person.
+type Decider interface {
+	// Pending lists what waits for the person's yes or no; "" for nothing.
+	Pending(ctx context.Context) (string, error)
+	// Decide accepts or declines what waits under IDs, or under "all", and says what it did. Only a
+	// person may ask for it.
+	Decide(ctx context.Context, ids string, accept bool) (string, error)
+}
+
 // ErrNoFile means that no memory file has a URI.
 var ErrNoFile = kind.As(kind.NotFound, errors.New("no memory file has this URI"))
 
@@ -341,7 +350,7 @@ func (s *Server) prompts() []prompt {
 			return strings.ReplaceAll(format, "{}", argument), nil
 		}
 	}
-	return append(s.filePrompts(), []prompt{
+	return append(append(s.filePrompts(), s.pendingPrompts()...), []prompt{
 		{"memory_show", "Show memory", "Show the curated memory of this project and yours", "", "", func(ctx context.Context, _ string) (string, error) {
 			text, err := s.memory.Curated(ctx)
 			if err == nil && text == "" {

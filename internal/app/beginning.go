@@ -200,6 +200,8 @@ func (s *Service) unconfirmed(ctx context.Context, files guard.Files, room int) 
 		case p.Kind == notes.ProposedFix:
 			_, text, _ = strings.Cut(p.Text, "- Date: ")
 			text = "- solved before, not confirmed: " + text
+		case p.Kind == notes.ProposedSave:
+			text = "- saved by a model, not confirmed: " + strings.TrimPrefix(p.Text, "- ")
 		case !p.AboutUser:
 			continue
 		}

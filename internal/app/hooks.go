@@ -15,6 +15,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/journal"
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/formatter"
@@ -248,32 +249,42 @@ func (w *Workspace) Record(e hook.Event, known journal.Entry) {
 	_ = at.Journal().Append(context.Background(), known) // even if time is up
 }
 
-// Notice implements hook.Memory. It saves what a prompt asks to remember. At a session's start it
-// looks through earlier sessions, and reports waiting proposals once.
+// Notice implements hook.Memory. It saves what a prompt asks to remember, decides as a prompt says,
+// and reports once what waits: at a session's start how much, and later what models ask for.
 func (s hookMemory) Notice(ctx context.Context, e hook.Event, begins bool) string {
 	if !s.Settings.Enabled {
 		return ""
 	}
-	places, err := s.Notes().remember(ctx, e.Prompt)
-	if err != nil {
-		s.Log.Warn("what a prompt asked to remember is not saved", "workspace", s.Project, "error", err)
+	did, err := s.Notes().decide(ctx, e.Prompt)
+	places, failed := s.Notes().remember(ctx, e.Prompt)
+	if err = errors.Join(err, failed); err != nil {
+		s.Log.Warn("what a prompt asked of memory is not done", "workspace", s.Project, "error", err)
 	}
-	return formatter.Join(remembered(places), s.waiting(ctx, e, begins))
+	return formatter.Join(did, remembered(places), s.waiting(ctx, e, begins))
 }
 
 // waiting says what waits for the person, once.
 func (s hookMemory) waiting(ctx context.Context, e hook.Event, begins bool) string {
-	if !begins {
+	of := notes.Proposal.Asked
+	if begins {
+		of = func(notes.Proposal) bool { return true }
+		short, stop := context.WithTimeout(ctx, s.Settings.Hook.Budget/earlierShare)
+		if err := s.Notes().LookThroughEarlier(short, SessionID(e), maxEarlier); err != nil && short.Err() == nil {
+			s.Log.Warn("earlier sessions were not looked through", "error", err)
+		}
+		stop()
+	}
+	fresh, err := s.Notes().Proposals().Report(ctx, of)
+	if err != nil || len(fresh) == 0 {
 		return ""
 	}
-	short, stop := context.WithTimeout(ctx, s.Settings.Hook.Budget/earlierShare)
-	if err := s.Notes().LookThroughEarlier(short, SessionID(e), maxEarlier); err != nil && short.Err() == nil {
-		s.Log.Warn("earlier sessions were not looked through", "error", err)
+	if begins {
+		all, _ := s.Notes().Proposals().Waiting()
+		return fmt.Sprintf("memcore: %s for the user's yes or no, from earlier sessions. Tell them once: 'memcore memory pending' shows what.", plain.Waits(len(all)))
 	}
-	stop()
-	waiting, err := s.Notes().Proposals().Report(ctx)
-	if err != nil || waiting == 0 {
+	text, err := s.Notes().pendingText(fresh)
+	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("memcore: %s for the user's yes or no, from earlier sessions. Tell them once: 'memcore memory pending' shows what.", plain.Waits(waiting))
+	return "memcore: waits for the user's yes or no. Tell them once, with the text; they answer \"accept " + fresh[0].ID + "\" or \"decline " + fresh[0].ID + "\":\n" + formatter.Frame(text)
 }

@@ -69,7 +69,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		KeepSecrets: !x.w.Settings.Redact,
 		Freshness:   limit(x.w.Settings.Freshness),
 		Version:     x.w.DocumentsVersion,
-		Saved:       x.w.Notes().folders(),
+		Saved:       append(x.w.Notes().folders(), x.w.Names().Of(filepath.Join(x.w.SessionsDir(), notes.UnconfirmedFile))),
 		IsUsers:     x.isUsers,
 		Injection:   x.w.Settings.Injection.Policy,
 		Logger:      x.w.Log,
@@ -211,7 +211,7 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 		o.Path, o.Name, o.Optional = m.Folder, m.Name, true
 		all = append(all, source.NewFolder(o))
 	}
-	for _, name := range []string{core.StatedFile, core.SolvedFile} { // of earlier sessions
+	for _, name := range []string{core.StatedFile, core.SolvedFile, notes.UnconfirmedFile} { // of earlier sessions
 		all = append(all, source.NewFolder(source.FolderOptions{
 			Path: filepath.Join(x.w.SessionsDir(), name), Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true}))
 	}

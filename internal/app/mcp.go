@@ -13,6 +13,7 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/mcp"
 	"github.com/memcore/memcore/internal/app/guard"
 	"github.com/memcore/memcore/internal/paths"
@@ -77,6 +78,32 @@ func (m *mcpMemory) Reference(ctx context.Context, room int) (string, error) {
 	}
 	text, _, _, err := m.reference(ctx, current, room)
 	return text, err
+}
+
+// Pending implements mcp.Decider.
+func (m *mcpMemory) Pending(context.Context) (string, error) {
+	all, err := m.Notes().Proposals().Waiting()
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	text, err := m.Notes().pendingText(all)
+	return formatter.Frame(text), err
+}
+
+// Decide implements mcp.Decider.
+func (m *mcpMemory) Decide(ctx context.Context, ids string, accept bool) (string, error) {
+	all, err := m.Notes().Proposals().Waiting()
+	if err != nil {
+		return "", err
+	}
+	named, err := NamedProposals(ids, all)
+	if err != nil {
+		return "", err
+	}
+	if accept {
+		return m.Notes().Decide(ctx, all, named, nil)
+	}
+	return m.Notes().Decide(ctx, all, nil, named)
 }
 
 // Files implements mcp.Memory: facts, episodes and curated files.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memcore/memcore/chunker"
@@ -12,6 +13,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
 	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/secret"
 )
@@ -103,6 +105,23 @@ func (n Notes) LookThroughEarlier(ctx context.Context, except string, most int) 
 		}
 	}
 	return nil
+}
+
+// NamedProposals reads a list of IDs, or "all".
+func NamedProposals(list string, all []notes.Proposal) (ids []string, err error) {
+	for _, p := range all {
+		ids = append(ids, p.ID)
+	}
+	if list == "all" {
+		return ids, nil
+	}
+	wanted := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, id := range wanted {
+		if !slices.Contains(ids, id) {
+			return nil, kind.Hint(fmt.Errorf("has %.40q: %w", id, notes.ErrNoProposal), "run 'memcore memory pending' for those there are")
+		}
+	}
+	return wanted, nil
 }
 
 // Accept writes proposals and returns the files.

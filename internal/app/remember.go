@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/store/keyword"
 )
@@ -119,4 +121,78 @@ func shareOf(text, other string) float64 {
 		}
 	}
 	return float64(n) / float64(max(len(asked), 1))
+}
+
+// How a person decides about a proposal in a prompt: "accept 7fe304", in the languages of
+// reflection.Asked.
+var (
+	decisionWord = lazy.Regexp(`[0-9a-f]{6}\b|\p{Han}{2}|\p{Hiragana}{2,3}|\p{L}+`)
+	yesAndNo     = map[string]bool{"accept": true, "confirm": true, "yes": true, "ja": true, "akzeptiere": true, "acepta": true, "acepto": true, "sí": true, "accepte": true, "oui": true, "接受": true, "確認": true, "はい": true,
+		"decline": false, "reject": false, "no": false, "nein": false, "verwirf": false, "rechaza": false, "rechazo": false, "refuse": false, "non": false, "拒绝": false, "拒絶": false, "いいえ": false}
+)
+
+// maxDecision is in bytes: a longer prompt is about something else.
+const maxDecision = 200
+
+// decide accepts and declines the proposals that a prompt of the user names, and says so.
+func (n Notes) decide(ctx context.Context, prompt string) (string, error) {
+	if len(prompt) > maxDecision {
+		return "", nil
+	}
+	all, err := n.Proposals().Waiting()
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	ids := map[bool][]string{}
+	var yes, decides bool
+	for _, word := range decisionWord().FindAllString(strings.ToLower(prompt), -1) {
+		if is, ok := yesAndNo[word]; ok {
+			yes, decides = is, true
+		} else if decides && slices.ContainsFunc(all, func(p notes.Proposal) bool { return p.ID == word }) {
+			ids[yes] = append(ids[yes], word)
+		}
+	}
+	return n.Decide(ctx, all, ids[true], ids[false])
+}
+
+// Decide accepts and declines proposals, and says what was done.
+func (n Notes) Decide(ctx context.Context, all []notes.Proposal, accepted, declined []string) (string, error) {
+	written, err := n.Accept(ctx, all, accepted)
+	if err != nil {
+		return "", err
+	}
+	if err := n.Proposals().Decide(ctx, declined...); err != nil {
+		return "", err
+	}
+	var did []string
+	if len(accepted) > 0 {
+		did = append(did, fmt.Sprintf("accepted %s, written to %s", strings.Join(accepted, ", "), plain.OneLine(cmp.Or(strings.Join(written, ", "), "no file, since it says that already"))))
+	}
+	if len(declined) > 0 {
+		did = append(did, "declined "+strings.Join(declined, ", "))
+	}
+	if len(did) == 0 {
+		return "", nil
+	}
+	return "memcore: as the user says, " + strings.Join(did, "; ") + ".", nil
+}
+
+// maxPendingShown limits the characters of each proposal that an agent is told of.
+const maxPendingShown = 200
+
+// pendingText lists proposals for a model.
+func (n Notes) pendingText(all []notes.Proposal) (string, error) {
+	files, err := n.files()
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	for _, p := range all {
+		text := files.Line(p.Text)
+		if runes := []rune(text); len(runes) > maxPendingShown {
+			text = string(runes[:maxPendingShown]) + "…"
+		}
+		lines = append(lines, fmt.Sprintf("- %s (%s, %s): %s", p.ID, p.Kind, files.Name(cmp.Or(p.Path, "episodes")), text))
+	}
+	return strings.Join(lines, "\n"), nil
 }
