@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/internal/markdown/summary"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 )
@@ -205,7 +206,7 @@ func (d *Data) List(ctx context.Context) ([]Item, error) {
 		if name, wrong := checkPath(filepath.ToSlash(name)); wrong == nil && err == nil {
 			item := Item{Path: name, Size: info.Size(), Changed: info.ModTime()}
 			text, exists, err := readFile(root, name)
-			if item.Summary = summaryFor(text); err != nil {
+			if item.Summary = summary.For(text); err != nil {
 				item.Summary = "cannot be read: " + err.Error()
 			}
 			if exists || err != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/memcore/memcore/internal/markdown/summary"
 )
 
 // Files are facts and episodes: a Data or a Draft.
@@ -71,7 +73,7 @@ func (d *Draft) List(ctx context.Context) ([]Item, error) {
 	}
 	items = slices.DeleteFunc(items, func(i Item) bool { return d.files[i.Path] != nil })
 	for name, f := range d.files {
-		items = append(items, Item{Path: name, Summary: summaryFor(f.after), Size: int64(len(f.after))})
+		items = append(items, Item{Path: name, Summary: summary.For(f.after), Size: int64(len(f.after))})
 	}
 	sortItems(items)
 	return items, nil
@@ -115,7 +117,7 @@ func (d *Draft) Changes() []Written {
 	var all []Written
 	for _, name := range slices.Sorted(maps.Keys(d.files)) {
 		if f := d.files[name]; f.after != f.before {
-			all = append(all, Written{Path: name, Summary: SummaryOf(f.after), Created: !f.existed, Diff: diff(name, f.before, f.after)})
+			all = append(all, Written{Path: name, Summary: summary.Of(f.after), Created: !f.existed, Diff: diff(name, f.before, f.after)})
 		}
 	}
 	return all

@@ -13,8 +13,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/aymanbagabas/go-udiff"
+
 	"github.com/memcore/memcore/internal/markdown/section"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
@@ -200,4 +203,8 @@ func (e Edit) write() error {
 		return ErrChanged
 	}
 	return err
+}
+
+func diff(name, before, after string) string {
+	return udiff.Unified("a/"+sanitize.Line(name), "b/"+sanitize.Line(name), before, after)
 }

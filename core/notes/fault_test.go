@@ -8,16 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// WithoutSummary removes a generated summary and keeps one that a person wrote.
-func TestWithoutSummary(t *testing.T) {
-	made := "# User\n\n> Summary: name, role\n\n- Name: Ada\n- Role: engineer\n"
-	require.NotContains(t, WithoutSummary(made), "Summary")
-	require.Contains(t, WithoutSummary(made), "- Name: Ada\n- Role: engineer\n")
-	for _, text := range []string{strings.Replace(made, "name, role", "who I am", 1), "# User\n\n- Name: Ada\n", ""} {
-		require.Equal(t, text, WithoutSummary(text))
-	}
-}
-
 // A draft writes nothing after an unreadable or huge file, or cancelled.
 func TestDraftsThatCannotBe(t *testing.T) {
 	d := newFixture(t)

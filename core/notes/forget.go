@@ -11,6 +11,7 @@ import (
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/markdown/section"
 	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/markdown/summary"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/store/keyword"
@@ -114,7 +115,7 @@ func (j *Journal) Forget(ctx context.Context, s Statement, confirm func(context.
 			return "", err
 		}
 		summarise := revision(func(_ *Written, text string, _ bool) (string, error) {
-			return withoutForgotten(strings.ReplaceAll(before, "\r\n", "\n"), text), nil
+			return summary.WithoutForgotten(strings.ReplaceAll(before, "\r\n", "\n"), text), nil
 		})
 		return summarise.apply(&Written{}, after, true)
 	})

@@ -8,11 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/memcore/memcore/internal/cputime"
 )
 
 // Other files than UTF-8 are refused: the journal cannot restore them.
@@ -237,25 +234,4 @@ func TestSummariesDamageNothing(t *testing.T) {
 	_, err = d.data().Append(t.Context(), "facts/c.md", "## more", "two keys")
 	require.NoError(t, err)
 	require.Equal(t, "# Code\r\n\r\n> Summary: two keys\r\n\r\ntext\r\n\r\n```\r\n> Summary: of my code\r\n```\r\n\r\n## more\r\n", d.read("data/memory/facts/c.md"))
-}
-
-// A summary takes linear time, because others wait for the journal.
-func TestSummaryOfManyItems(t *testing.T) {
-	items := func(n int) string {
-		var text strings.Builder
-		for i := range n {
-			fmt.Fprintf(&text, "- item%d\n", i)
-		}
-		return text.String()
-	}
-	few, many := items(500), items(5_000)
-	took := func(text string) time.Duration {
-		return cputime.Least(10, func() {
-			require.Equal(t, "item0, item1, item2, item3, item4, item5, item6, item7, item8, item9, item10, item11, and more", generate(text))
-		})
-	}
-	a, b := max(took(few), time.Millisecond), took(many) // some clocks are coarse
-	if b > 40*a {
-		t.Errorf("a summary of 500 items takes %v, one of 5,000 takes %v", a, b)
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/markdown/summary"
 	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 )
@@ -30,7 +31,7 @@ func (r revision) apply(w *Written, before string, exists bool) (string, error) 
 	} else if first, _, ok := strings.Cut(before, "\n"); ok && strings.HasSuffix(first, "\r") {
 		after = strings.ReplaceAll(after, "\n", "\r\n")
 	}
-	w.Created, w.Summary = !exists, SummaryOf(after)
+	w.Created, w.Summary = !exists, summary.Of(after)
 	return after, nil
 }
 
@@ -41,7 +42,7 @@ func writing(content string) revision {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		return withSummary(before, text, ""), nil
+		return summary.Set(before, text, ""), nil
 	}
 }
 
@@ -52,7 +53,7 @@ func patching(patches []Patch, all bool) revision {
 		}
 		text := before
 		if !slices.ContainsFunc(patches, func(p Patch) bool { return strings.Contains(p.OldText, "> Summary:") }) {
-			text = WithoutSummary(text) // which repeats what a fact says
+			text = summary.Without(text) // which repeats what a fact says
 		}
 		w.Applied, w.Failed = 0, nil
 		for i, p := range patches {
@@ -76,16 +77,16 @@ func patching(patches []Patch, all bool) revision {
 			return before, nil
 		}
 		text, w.Redacted = Clean(text)
-		return withSummary(before, text, ""), nil
+		return summary.Set(before, text, ""), nil
 	}
 }
 
 // appending adds an entry. One line of plain text becomes what the file has: an entry of its own in
 // episodes, with the date, and else an item of a list.
-func appending(entry, summary string, now time.Time) revision {
+func appending(entry, given string, now time.Time) revision {
 	return func(w *Written, before string, _ bool) (string, error) {
 		entry, redacted := Clean(entry)
-		summary, more := Clean(summary)
+		given, more := Clean(given)
 		w.Redacted = append(redacted, more...)
 		entry = strings.Trim(entry, "\n")
 		if strings.TrimSpace(entry) == "" {
@@ -100,7 +101,7 @@ func appending(entry, summary string, now time.Time) revision {
 		if statement.IsItem(entry) && statement.IsItem(text[strings.LastIndexByte(text, '\n')+1:]) {
 			between = "\n" // one list
 		}
-		return withSummary(before, text+between+entry+"\n", summary), nil
+		return summary.Set(before, text+between+entry+"\n", given), nil
 	}
 }
 

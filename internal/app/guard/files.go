@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/internal/markdown/summary"
 	"github.com/memcore/memcore/internal/text/injection"
 )
 
@@ -58,15 +59,15 @@ func (f Files) Patch(ctx context.Context, name string, patches []notes.Patch, al
 }
 
 // Append implements notes.Files.
-func (f Files) Append(ctx context.Context, name, entry, summary string) (notes.Written, error) {
+func (f Files) Append(ctx context.Context, name, entry, given string) (notes.Written, error) {
 	name = f.AppendedTo(name)
-	if err := noRemarks(name, "", entry+"\n"+summary); err != nil {
+	if err := noRemarks(name, "", entry+"\n"+given); err != nil {
 		return notes.Written{}, err
 	}
-	if before, err := f.Data.Read(ctx, name); err == nil && summary != "" && f.dropsUnseen(notes.SummaryOf(before), summary) {
+	if before, err := f.Data.Read(ctx, name); err == nil && given != "" && f.dropsUnseen(summary.Of(before), given) {
 		return notes.Written{}, fmt.Errorf("%s: %w: the summary that is there was not shown to you: append without one", name, notes.ErrUnseen)
 	}
-	return f.shown(f.Data.Append(ctx, name, entry, summary))
+	return f.shown(f.Data.Append(ctx, name, entry, given))
 }
 
 // shown guards the summary in the report of a change.
@@ -80,7 +81,7 @@ func (g Guard) dropsUnseen(before, after string) bool {
 	if g.Filter.Policy != injection.Withhold {
 		return false
 	}
-	before = notes.WithoutSummary(before)
+	before = summary.Without(before)
 	var unseen []string
 	for _, part := range g.Filter.Judge(before, injection.Foreign).Parts(before) {
 		for line := range strings.Lines(part) {

@@ -1,16 +1,15 @@
-package notes
+// Package summary keeps the line "> Summary: …" below the heading of a Markdown file, which says in
+// a few words what the file holds.
+package summary
 
 import (
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/markdown/statement"
 	"github.com/memcore/memcore/internal/text/lazy"
-	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
@@ -18,7 +17,8 @@ import (
 const (
 	maxEntryWords = 9
 	maxEntries    = 12
-	nearTop       = 3 // blocks from the top that can hold the summary
+	nearTop       = 3   // blocks from the top that can hold the summary
+	maxLength     = 240 // characters of a person's summary with what is added to it
 )
 
 var (
@@ -47,25 +47,25 @@ func summaryAt(text string) (start, end int, summary string) {
 	return 0, 0, ""
 }
 
-// SummaryOf returns the summary of a file; "" for none.
-func SummaryOf(text string) string {
+// Of returns the summary that a text has; "" for none.
+func Of(text string) string {
 	_, _, summary := summaryAt(strings.ReplaceAll(text, "\r\n", "\n"))
 	return summary
 }
 
-// WithoutSummary removes the summary line if it was generated.
-func WithoutSummary(text string) string {
+// Without removes the summary line from a text if it was generated.
+func Without(text string) string {
 	if start, end, summary := summaryAt(text); end > 0 && summary == generate(text) {
 		return text[:start] + text[end:]
 	}
 	return text
 }
 
-// summaryFor returns the summary of a file for the index: its own, or a generated one if it has none,
+// For returns a summary of a text: its own, or a generated one if it has none,
 // or one that was generated before a person edited the file.
-func summaryFor(text string) string {
+func For(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if own := SummaryOf(text); own != "" && !isGenerated(own, text) {
+	if own := Of(text); own != "" && !isGenerated(own, text) {
 		return own
 	}
 	return generate(text)
@@ -88,10 +88,10 @@ func setOf(parts []string) map[string]bool {
 	return set
 }
 
-// withSummary sets the given summary; else it keeps a person's, with what the file has since then;
+// Set sets the given summary of a text; else it keeps a person's, with what the file has since then;
 // else it generates one. before is the text before the change: it shows whether the summary was
 // generated.
-func withSummary(before, text, given string) string {
+func Set(before, text, given string) string {
 	given = strings.Join(strings.Fields(given), " ")
 	start, end, own := summaryAt(text)
 	if given == "" {
@@ -124,9 +124,9 @@ func withSummary(before, text, given string) string {
 	return front + line + "\n\n" + strings.TrimLeft(body, "\n")
 }
 
-// withoutForgotten takes out of the summary of a text what it said of lines that are gone since
+// WithoutForgotten takes out of the summary of a text what it said of lines that are gone since
 // before.
-func withoutForgotten(before, text string) string {
+func WithoutForgotten(before, text string) string {
 	start, end, own := summaryAt(text)
 	if end == 0 {
 		return text
@@ -160,7 +160,7 @@ func extended(own, before, text string) string {
 		return own
 	}
 	all, _ := secret.Redact(strings.Join(append(parts, own), ", "))
-	if utf8.RuneCountInString(all) > maxIndexLine {
+	if utf8.RuneCountInString(all) > maxLength {
 		return generate(text)
 	}
 	return all
@@ -255,8 +255,4 @@ func fewWords(text string) string {
 	words := strings.Fields(strings.NewReplacer("**", "", "`", "", ",", "").Replace(text))
 	few := secret.WithoutCutMark(strings.Join(words[:min(len(words), maxEntryWords)], " "))
 	return strings.TrimRight(few, ".;:=")
-}
-
-func diff(name, before, after string) string {
-	return udiff.Unified("a/"+sanitize.Line(name), "b/"+sanitize.Line(name), before, after)
 }
