@@ -68,27 +68,3 @@ func ExampleMemory_Inject() {
 	// injected: 1 messages: 2
 	// injected: 0 messages: 2
 }
-
-// A model that may ask by itself gets a tool.
-func ExampleMemory_SearchTool() {
-	folder, remove := notes()
-	defer remove()
-	memory, err := memcore.Open(folder, memcore.Options{Index: folder + "-index"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer memory.Close()
-	tool := memory.SearchTool() // its Definition is for the model's API
-	answer, err := tool.Call(context.Background(), []byte(`{"query": "port of staging"}`))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(answer.Text)
-	// Output:
-	// Found 1 relevant memory:
-	//
-	// • (source: staging.md#L1-L3)
-	// > # Staging
-	// >
-	// > The staging database listens on port 5433.
-}

@@ -20,12 +20,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/core/trust"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/minilm"
@@ -173,39 +171,6 @@ func (m *Memory) Inject(ctx context.Context, messages []Message) ([]Message, tur
 		options.System = m.system
 	}
 	return turn.Messages(ctx, retriever{m}, messages, options)
-}
-
-type searchParams struct {
-	Query string `json:"query" jsonschema:"what to search for"`
-	Scope string `json:"scope,omitempty" jsonschema:"only project, or only global: the user's own in all projects; default both"`
-	Limit int    `json:"limit,omitempty" jsonschema:"most results"`
-}
-
-// searched is how many results SearchTool returns if its model names no number.
-const searched = 8
-
-// SearchTool returns the tool search_memory over this memory, for a model that may ask by itself.
-// Package core/notes has save_memory and the tools for files of facts and episodes.
-func (m *Memory) SearchTool() tools.Tool {
-	return tools.New("search_memory", "Search memory for patterns, conventions and past solutions that matter for the task, with sources.",
-		func(ctx context.Context, p searchParams) (tools.Answer, error) {
-			if strings.TrimSpace(p.Query) == "" {
-				return tools.Answer{}, fmt.Errorf("%w: query is empty", tools.ErrArguments)
-			}
-			o := m.options.Retrieve
-			if p.Scope != "" {
-				o.Scope = p.Scope
-			}
-			o.Limit, o.TokenBudget = searched, -1
-			if p.Limit > 0 {
-				o.Limit = p.Limit
-			}
-			if o.MinSimilarity == 0 {
-				o.MinSimilarity = m.manager.Threshold() / 2 // a model asked
-			}
-			result, err := retriever{m}.RetrieveRelevant(ctx, p.Query, o)
-			return tools.Answer{Text: formatter.SearchAnswer(result), Data: result.Hits}, err
-		}, tools.ReadOnly, tools.Choices("scope", core.ScopeProject, core.ScopeGlobal), tools.Default("limit", searched))
 }
 
 // system returns curated memory as text of the system message.
