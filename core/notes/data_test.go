@@ -238,7 +238,10 @@ func TestAppendOneLine(t *testing.T) {
 		{"an episode", "episodes/2026-02.md", "Fixed the logger", "# 2026-02 Episodes\n\n> Summary: Fixed the logger\n\n## Fixed the logger\n- Date: 2026-02-25\n"},
 		{"an item", "facts/user.md", "* likes tea", "# User Facts\n\n> Summary: likes tea\n\n* likes tea\n"},
 		{"a heading", "episodes/2026-02.md", "## Done", "# 2026-02 Episodes\n\n> Summary: Done\n\n## Done\n"},
-		{"paragraphs", "facts/user.md", "Ada lives in Graz.\n\nShe likes tea.", "# User Facts\n\n> Summary: ada lives in graz, she likes tea\n\nAda lives in Graz.\n\nShe likes tea.\n"},
+		{"paragraphs", "facts/user.md", "Ada lives in Graz.\n\nShe likes tea.", "# User Facts\n\n> Summary: ada lives in graz, she likes tea\n\n- Ada lives in Graz.\n- She likes tea.\n"},
+		{"lines", "facts/user.md", "She likes tea.\nAnd ale.", "# User Facts\n\n> Summary: she likes tea\n\n- She likes tea.\n  And ale.\n"},
+		{"an episode of lines", "episodes/2026-02.md", "Fixed the logger\nIt leaked.\n\nFor weeks.", "# 2026-02 Episodes\n\n> Summary: Fixed the logger\n\n## Fixed the logger\n- Date: 2026-02-25\n\nIt leaked.\n\nFor weeks.\n"},
+		{"a heading and text", "facts/user.md", "## Tea\n\nShe likes it.", "# User Facts\n\n> Summary: Tea\n\n## Tea\n\nShe likes it.\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := Written{Path: tt.file}

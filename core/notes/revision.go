@@ -81,8 +81,8 @@ func patching(patches []Patch, all bool) revision {
 	}
 }
 
-// appending adds an entry. One line of plain text becomes what the file has: an entry of its own in
-// episodes, with the date, and else an item of a list.
+// appending adds an entry. Plain text becomes what the file has, so that its summary says it: in
+// episodes an entry of its own, with the date, and else an item of a list for each paragraph.
 func appending(entry, given string, now time.Time) revision {
 	return func(w *Written, before string, _ bool) (string, error) {
 		entry, redacted := Clean(entry)
@@ -105,20 +105,25 @@ func appending(entry, given string, now time.Time) revision {
 	}
 }
 
-// asBlock returns a line of plain text as an item or entry, and any other text as it is.
+// asBlock returns paragraphs of plain text as an entry or items, and any other text as it is.
 func asBlock(name, text string, now time.Time) string {
-	line := strings.TrimSpace(text)
-	isPlain := false
-	for b := range chunker.Blocks(line) {
-		isPlain = b.Prose && !strings.Contains(line, "\n")
+	lines := strings.Split(text, "\n")
+	var items []string
+	for b := range chunker.Blocks(text) {
+		if !b.Prose {
+			return text
+		}
+		paragraph := slices.Clone(lines[b.Start:b.End])
+		for i, l := range paragraph {
+			paragraph[i] = strings.TrimSpace(l)
+		}
+		items = append(items, "- "+strings.TrimRight(strings.Join(paragraph, "\n  "), "\n "))
 	}
-	switch {
-	case !isPlain:
-		return text
-	case path.Dir(name) == EpisodesFolder:
-		return "## " + line + "\n- Date: " + now.Format(time.DateOnly)
+	if path.Dir(name) == EpisodesFolder {
+		first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		return strings.TrimRight("## "+strings.TrimSpace(first)+"\n- Date: "+now.Format(time.DateOnly)+"\n\n"+strings.Trim(rest, "\n"), "\n")
 	}
-	return "- " + line
+	return strings.Join(items, "\n")
 }
 
 // titleOf makes headings: "2026-02 Episodes", "User Facts".

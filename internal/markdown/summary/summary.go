@@ -195,8 +195,8 @@ func partsOf(text string) []string {
 }
 
 // entriesOf returns summaries or headings of the entries, which begin with a heading of the second
-// level, the newest first, and the keys or beginnings of the items and paragraphs outside of them.
-// Paragraphs that precede all items introduce them, and those that end in a colon what follows.
+// level, the newest first, and the keys or beginnings of the items outside of them. Paragraphs count
+// only in a text without these: they are what a stranger writes to a model, and introductions.
 func entriesOf(text string) (entries, others []string) {
 	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
 	lines := strings.Split(body, "\n")
@@ -207,7 +207,7 @@ func entriesOf(text string) (entries, others []string) {
 			*all = append(*all, key)
 		}
 	}
-	var first []string // paragraphs before all items
+	var paragraphs []string
 	inEntry, wantsSummary := false, false
 	for b := range chunker.Blocks(body) {
 		isQuote := strings.HasPrefix(strings.TrimSpace(lines[b.Start]), ">") // such as the summary
@@ -235,17 +235,12 @@ func entriesOf(text string) (entries, others []string) {
 				}
 			}
 		case b.Prose:
-			switch said := strings.Join(lines[b.Start:b.End], " "); {
-			case len(others) == 0:
-				note(&first, fewWords(said))
-			case !strings.HasSuffix(strings.TrimSpace(said), ":"):
-				note(&others, fewWords(said))
-			}
+			note(&paragraphs, fewWords(strings.Join(lines[b.Start:b.End], " ")))
 		}
 	}
 	entries = slices.DeleteFunc(entries, func(e string) bool { return e == "" })
 	if slices.Reverse(entries); len(entries)+len(others) == 0 {
-		others = first
+		others = paragraphs
 	}
 	return entries, others
 }

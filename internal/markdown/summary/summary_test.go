@@ -19,7 +19,6 @@ func TestSummaries(t *testing.T) {
 		{"and stays while it covers the file", "# A\n\n> Summary: X and Y\n\n- x: 1\n", "# A\n\n> Summary: X and Y\n\n- x: 3\n- y: 2\n", "", "# A\n\n> Summary: X and Y\n\n- x: 3\n- y: 2\n"},
 		{"or if it comes with the change", "# A\n\n> Summary: mine\n\n- x: 1\n", "# A\n\n> Summary: all of it\n\n- y: 2\n", "", "# A\n\n> Summary: all of it\n\n- y: 2\n"},
 		{"one that grew too long is generated", "# A\n\n> Summary: " + strings.Repeat("word ", 48) + "\n\n- x: 1\n", "# A\n\n> Summary: " + strings.Repeat("word ", 48) + "\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: x, y\n\n- x: 1\n- y: 2\n"},
-		{"paragraphs beside items, but for what introduces them", "", "# A\n\nAll about Ada:\n\n- Name: Ada\n\nShe likes tea.\nAnd ale.\n\nHer tools:\n\n- vim\n", "", "# A\n\n> Summary: name, she likes tea. and ale, vim\n\nAll about Ada:\n\n- Name: Ada\n\nShe likes tea.\nAnd ale.\n\nHer tools:\n\n- vim\n"},
 		{"a person edited below a generated summary", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n- z: 3\n", "", "# A\n\n> Summary: x, y, z\n\n- x: 1\n- y: 2\n- z: 3\n"},
 		{"items before entries", "", "# A\n\nAll about Ada.\n\n- Name: Ada\n\n## Moved to Graz\n- Date: today\n", "", "# A\n\n> Summary: Moved to Graz, name\n\nAll about Ada.\n\n- Name: Ada\n\n## Moved to Graz\n- Date: today\n"},
 		{"a generated summary is generated again", "# A\n\n> Summary: x\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: x, y\n\n- x: 1\n- y: 2\n"},
