@@ -145,6 +145,9 @@ func printStatus(a *cli, s status) error {
 		if s.Embedder != "" && s.Pending > 0 {
 			row("", color.FgYellow, "%d chunks have no vector yet, and are found by their words only: memcore index", s.Pending)
 		}
+		if away := unreached(a, s); away != "" {
+			row("embedder", color.FgYellow, "%s", away)
+		}
 	case core.StateBuilding:
 		row("index", color.FgYellow, "not complete, %d of %s have a vector: memcore index", s.Embedded, plain.Count(s.Chunks, "chunk"))
 	default:
@@ -187,6 +190,14 @@ func printStatus(a *cli, s status) error {
 	return w.Flush()
 }
 
+// unreached says that the index has no vector of a server; "" otherwise.
+func unreached(a *cli, s status) string {
+	if s.Embedder != "" || s.Pending == 0 || !a.Settings.EmbedsElsewhere() {
+		return ""
+	}
+	return fmt.Sprintf("%s: not reachable when the index was made, so words alone answer: memcore doctor says why", a.Settings.Embedder)
+}
+
 // printWholeStatus also prints the parts of the index, and other projects.
 func printWholeStatus(a *cli, s status) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
@@ -217,7 +228,7 @@ func printWholeStatus(a *cli, s status) error {
 		for _, part := range lostParts(s.Status) {
 			row(part[0], "%s", part[1])
 		}
-		row("embedder", "%s", cmp.Or(s.Embedder, "none"))
+		row("embedder", "%s", cmp.Or(s.Embedder, unreached(a, s), "none"))
 		if text := app.UnknownLanguages(s.Unknown, s.Chunks); text != "" {
 			row("languages", "%s; for one that does: %s", text, strings.Join(s.knowing, ", then "))
 		}

@@ -19,7 +19,13 @@ if (changed) {
 
 document.getElementById("keys").hidden = false;
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.matches("#ask textarea")) {
+    event.preventDefault(); // with Shift it breaks the line
+    event.target.form.requestSubmit();
+    return;
+  }
+  if (event.target.closest("input, textarea, select")) return;
   document.querySelectorAll("header nav a")[Number(event.key) - 1]?.click();
   if (event.key === "/") {
     event.preventDefault();
