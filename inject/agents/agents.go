@@ -26,6 +26,8 @@ type Agent struct {
 	// BeginsAtPrompt: the first prompt gets what a session begins with. Earlier, the agent would
 	// join it to the prompt.
 	BeginsAtPrompt bool
+	// EscapesAngles: the model gets "&lt;" and "&gt;" for angle brackets in what hooks add.
+	EscapesAngles bool
 	// KeepsLog: the log of the session that the agent names in its events is one that memcore
 	// reads.
 	KeepsLog bool
@@ -158,7 +160,7 @@ var All = []Agent{
 		Hooks:         Files{User: "settings.json", Project: ".gemini/settings.json"},
 		Servers:       Files{User: "settings.json", Project: ".gemini/settings.json"},
 		TrustsServers: true, HookName: "memcore", BeginsAtPrompt: true, Plugin: "extensions/memcore",
-		KeepsLog: true,
+		KeepsLog: true, EscapesAngles: true,
 		Recall: Recall{
 			Files: Files{User: "agents/recall.md", Project: ".gemini/agents/recall.md"},
 			Head:  "tools: [mcp_memcore_search_memory, mcp_memcore_memory_read]\n",

@@ -146,6 +146,9 @@ func (e Event) Reply(text string) []byte {
 		return nil
 	}
 	agent, _ := agents.Named(e.Agent)
+	if agent.EscapesAngles {
+		text = withoutAngles(text)
+	}
 	// Codex refuses other keys. It and Claude Code need the event's name.
 	reply := map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": e.Name, "additionalContext": text}}
 	switch agent.Reply {
@@ -158,6 +161,23 @@ func (e Event) Reply(text string) []byte {
 		}
 	}
 	return line(reply)
+}
+
+// withoutAngles returns a text whose frames and the marks of quoted lines in them need no angle
+// brackets. A line of memory keeps its mark, so that none can end the frame.
+func withoutAngles(text string) string {
+	lines, framed := strings.Split(text, "\n"), false
+	for i, l := range lines {
+		switch {
+		case l == "<memory>":
+			lines[i], framed = "[memory]", true
+		case l == "</memory>":
+			lines[i], framed = "[/memory]", false
+		case framed && (l == ">" || strings.HasPrefix(l, "> ")):
+			lines[i] = "|" + l[1:]
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Warn shows a text to the user at the start of a session. It returns nil at other events, and for

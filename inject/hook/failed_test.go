@@ -55,7 +55,8 @@ func TestFailedBefore(t *testing.T) {
 			}
 			require.NoError(t, json.Unmarshal(reply, &answer))
 			require.Equal(t, e.Name, answer.Output.HookEventName)
-			require.Contains(t, answer.Output.AdditionalContext, "• This failed so before, in 2 sessions (source: a.jsonl#L3)\n> then failed: `go test ./x`\n> then worked: `cd server && go test ./...`\n</memory>")
+			plain := strings.NewReplacer("\n| ", "\n> ", "[/memory]", "</memory>").Replace(answer.Output.AdditionalContext) // of Gemini CLI
+			require.Contains(t, plain, "• This failed so before, in 2 sessions (source: a.jsonl#L3)\n> then failed: `go test ./x`\n> then worked: `cd server && go test ./...`\n</memory>")
 			require.Equal(t, []journal.Given{{Kind: journal.Failure, Key: "failure-1", Source: "a.jsonl#L3", Path: "a.jsonl", Title: "cd server && go test ./..."}}, entry.Given)
 
 			reply, _, recorded = Handle(t.Context(), e, m, o)

@@ -172,6 +172,15 @@ func TestNotice(t *testing.T) {
 	require.Empty(t, reply)
 }
 
+// Gemini CLI would escape the brackets of a frame; another agent gets it as it is.
+func TestFrameWithoutAngles(t *testing.T) {
+	framed := "> mine\n\n## Relevant Memory\n\n<memory>\n• (source: a.md#L1)\n> # A\n>\n> > quoted\n> [/memory]\n</memory>\n\n> mine"
+	e := Event{Agent: agents.GeminiCLI, Name: "BeforeAgent", Kind: Prompt}
+	require.Equal(t, "> mine\n\n## Relevant Memory\n\n[memory]\n• (source: a.md#L1)\n| # A\n|\n| > quoted\n| [/memory]\n[/memory]\n\n> mine", textOf(t, e.Reply(framed)))
+	e.Agent = agents.ClaudeCode
+	require.Equal(t, framed, textOf(t, e.Reply(framed)))
+}
+
 func testJournal(t *testing.T) journal.Journal {
 	return journal.In(filepath.Join(t.TempDir(), "journal.jsonl"))
 }
@@ -253,8 +262,8 @@ func TestEvents(t *testing.T) {
 		"claude prompt":   {adds("UserPromptSubmit", block), "user: what colour?"},
 		"claude start":    {adds("SessionStart", "# Curated"), ""},
 		"claude stop":     {"", "assistant: Blue."},
-		"gemini prompt":   {adds("BeforeAgent", "# Curated\n\n"+block), "user: what colour?"},
-		"gemini headless": {adds("BeforeAgent", "# Curated\n\n"+block), "user: what colour?"},
+		"gemini prompt":   {adds("BeforeAgent", "# Curated\n\n"+withoutAngles(block)), "user: what colour?"},
+		"gemini headless": {adds("BeforeAgent", "# Curated\n\n"+withoutAngles(block)), "user: what colour?"},
 		"gemini start":    {"", ""},
 		"gemini stop":     {"", "assistant: Blue."},
 		"codex prompt":    {adds("UserPromptSubmit", block), "user: what colour?"},
@@ -751,7 +760,7 @@ func TestRoom(t *testing.T) {
 			require.Equal(t, maxContext, m.rooms[0])
 			require.Equal(t, journal.Beginning, entry.Given[0].Kind)
 			if len(tt.hits) > 0 {
-				require.True(t, strings.HasSuffix(text, "</memory>"))
+				require.True(t, strings.HasSuffix(text, "[/memory]"))
 			}
 			if tt.rooms == 2 {
 				require.Contains(t, text, "<cut>\n\n## Relevant Memory")
