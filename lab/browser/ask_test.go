@@ -284,3 +284,14 @@ func TestAskShots(t *testing.T) {
 		}
 	}
 }
+
+// Enter asks, and Shift+Enter breaks the line of a prompt.
+func TestEnterAsks(t *testing.T) {
+	h := newAsked(t)
+	ctx, address := h.pages(t)
+	do(t, ctx, visited(address+"ask"), chromedp.Focus("#q"), chromedp.SendKeys("#q", "which port"))
+	do(t, ctx, script(`document.getElementById("q").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", shiftKey: true, bubbles: true, cancelable: true }))`))
+	require.NotContains(t, get(t, ctx, chromedp.Location()), "which", "it waits")
+	do(t, ctx, leaving(chromedp.KeyEvent(kb.Enter)), shown(".candidates"))
+	require.Contains(t, get(t, ctx, chromedp.Location()), "q=which+port")
+}
