@@ -16,7 +16,7 @@ import (
 // a question or in an order for the task at hand is not meant for later.
 var (
 	remembering = lazy.Regexp(`(?i)^(?:(?:please|also|and|ok(?:ay)?|hey|hi|bitte|und|por favor|y|s'il (?:te|vous) pla[iî]t|et)[,:]? )*(?:` + strings.Join([]string{
-		`(?:always )?(?:remember|memori[sz]e)(?: forever| (?:this|that|it|the following))?(?: (?:for|in) (?:the )?(?:later|next time|future|next sessions?|future sessions?))?(?:[:,] ?| that | )`,
+		`(?:always )?(?:remember|memori[sz]e)(?: forever| (?:this|that|it|the following))?(?: (?:for|in) (?:the )?(?:later|next time|future|next sessions?|future sessions?))?(?:: ?| that | )`,
 		`(?:make|take) a (?:mental )?note(?: that |: ?)|don't (?:ever )?forget(?: that |: ?)|do not forget(?: that |: ?)`,
 		`(?:save|add|put|write|store)(?: (?:this|that|it|the following))? (?:to|in|into) (?:your |the )?(?:long-term )?memory(?: that |[:,] ?)`,
 		`merke? dir(?: bitte)?(?:[:,] ?| )|merken sie sich(?: bitte)?(?:[:,] ?| )|notiere? dir(?:[:,] ?| )|vergiss (?:bitte )?nicht[:,] ?|behalte? (?:im kopf|in erinnerung)[:,] ?`,

@@ -35,6 +35,7 @@ func TestAsked(t *testing.T) {
 		"记住我喜欢喝绿茶而不是咖啡。":                                                           "facts/preferences.md - 我喜欢喝绿茶而不是咖啡。",
 		"テストサーバーはオスロにあると覚えておいてください。":                                               "facts/project.md - テストサーバーはオスロにある",
 		"Remember when we fixed the logger?":                                       "",
+		"Remember, the evaluation tool is in beta.":                                "", // so people explain
 		"Remember the tests.":                                                      "",
 		"Remember to update the README of the project.":                            "",
 		"Do you remember that my dentist is Dr. Weber?":                            "",
