@@ -87,11 +87,14 @@ func (w *Workspace) told(all []tools.Tool) []tools.Tool {
 
 // tools returns all tools, the listed ones first.
 func (t toolbox) tools(m Memory, refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
-	all := append([]tools.Tool{t.searchTool(m), t.saveTool(), t.recallTool(m), t.logTool()}, notes.FileTools(t.w.Notes().guarded(t.files))...)
+	all := append([]tools.Tool{t.searchTool(m), t.saveTool(), t.recallTool(m)}, notes.FileTools(t.w.Notes().guarded(t.files))...)
 	for i := range all {
 		if all[i].Name == readToolName {
 			all[i] = readTool(m, all[i])
 		}
+	}
+	if t.w.Places == nil { // a service keeps no sessions
+		all = append(all, t.logTool())
 	}
 	all = append(all,
 		tools.New("forget", "Delete a statement from memory. If several match, none is deleted.",
