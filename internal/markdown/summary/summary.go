@@ -1,5 +1,5 @@
-// Package summary keeps the line "> Summary: …" below the heading of a Markdown file, which says in
-// a few words what the file holds.
+// Package summary keeps the line "> Summary: …" below the heading of a Markdown file, which says in a
+// few words what the file holds.
 package summary
 
 import (
