@@ -96,7 +96,7 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 	if o.Ended != nil {
 		defer within(drain, o.Ended)
 	}
-	listener, err := p.listen(ctx, log)
+	listener, err := p.listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,10 +109,16 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 	defer p.tidy()
 	base, cut := context.WithCancel(context.Background())
 	defer cut()
-	local, failed := serve(base, listener, handler, log)
+	local, failed := serve(base, listener, handler, log, overload.Options{Admit: func(c net.Conn) bool {
+		err := checkPeer(c, true)
+		if err != nil {
+			log.Warn("connection refused", "error", err)
+		}
+		return err == nil
+	}})
 	servers := []*http.Server{local}
 	for l, h := range o.More {
-		server, _ := serve(base, l, h, log)
+		server, _ := serve(base, l, h, log, overload.Options{})
 		servers = append(servers, server)
 	}
 	if o.Listening != nil {
@@ -143,10 +149,10 @@ func (p Place) tidy() {
 }
 
 // serve sets no limit for writing: streams of events have no end.
-func serve(base context.Context, l net.Listener, h http.Handler, log *slog.Logger) (*http.Server, <-chan error) {
+func serve(base context.Context, l net.Listener, h http.Handler, log *slog.Logger, o overload.Options) (*http.Server, <-chan error) {
 	server := &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-	l = overload.Protect(server, l, overload.Options{})
+	l = overload.Protect(server, l, o)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	return server, served
@@ -252,7 +258,7 @@ func (p Place) Running() bool {
 }
 
 // listen replaces the socket of a killed daemon.
-func (p Place) listen(ctx context.Context, log *slog.Logger) (net.Listener, error) {
+func (p Place) listen(ctx context.Context) (net.Listener, error) {
 	if err := makeOwn(filepath.Dir(p.socket)); err != nil {
 		return nil, err
 	}
@@ -271,7 +277,7 @@ func (p Place) listen(ctx context.Context, log *slog.Logger) (net.Listener, erro
 		listener.Close()
 		return nil, fmt.Errorf("daemon: %w", err)
 	}
-	return ownUsers{listener, log}, nil
+	return listener, nil
 }
 
 // makeOwn makes a folder for the user only, or closes an existing one. It refuses one that another

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/internal/web/overload"
 )
 
 // brokenListener fails to accept.
@@ -68,8 +70,10 @@ func TestEndsIfItCannotAccept(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Contains(t, log.String(), "its socket is gone")
 	require.Empty(t, leftovers(t, p))
-	_, err := ownUsers{brokenListener{}, quietLog}.Accept()
-	require.ErrorContains(t, err, "no more files")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, failed := serve(t.Context(), brokenListener{listener}, http.NotFoundHandler(), quietLog, overload.Options{})
+	require.ErrorContains(t, <-failed, "no more files")
 }
 
 // Waiting for the lock ends with the context.

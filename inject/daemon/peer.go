@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 )
@@ -26,25 +25,4 @@ func checkPeer(conn net.Conn, rootToo bool) error {
 		return nil
 	}
 	return fmt.Errorf("daemon: the other end of the socket is user %d, not you", uid)
-}
-
-// ownUsers accepts this user and root.
-type ownUsers struct {
-	net.Listener
-	log *slog.Logger
-}
-
-func (l ownUsers) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		err = checkPeer(conn, true)
-		if err == nil {
-			return conn, nil
-		}
-		l.log.Warn("connection refused", "error", err)
-		_ = conn.Close()
-	}
 }

@@ -71,7 +71,7 @@ var silence = 2 * time.Minute
 // passing returns a request whose body passes on as it comes.
 func passing(w http.ResponseWriter, r *http.Request, x *exchange) *http.Request {
 	out := r.WithContext(r.Context())
-	out.Body, x.late = overload.Moving(w, r, silence)
+	out.Body, x.late = moving(w, r, silence)
 	return out
 }
 
@@ -113,7 +113,7 @@ func (f *Forwarder) withMemory(w http.ResponseWriter, r *http.Request, x *exchan
 		return out, free, nil
 	}
 	var unread io.ReadCloser
-	unread, x.late = overload.Moving(w, r, silence)
+	unread, x.late = moving(w, r, silence)
 	out.Body = struct {
 		io.Reader
 		io.Closer

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,7 +12,6 @@ import (
 	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/text/secret"
-	"github.com/memcore/memcore/internal/web/overload"
 )
 
 // editPage is a form with lines of a file.
@@ -64,12 +62,8 @@ func (v visit) preview() error {
 
 // change shows a change, or makes it if the form has the shown version.
 func (v visit) change() error {
-	err := v.r.ParseForm()
-	if errors.Is(err, overload.ErrSlow) {
-		return &httpapi.Error{Status: http.StatusRequestTimeout, Message: err.Error()}
-	}
-	if err != nil {
-		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: "the form is too large: edit fewer lines at a time"}
+	if err := v.r.ParseForm(); err != nil {
+		return &httpapi.Error{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}
 	}
 	return v.showChange(changeRequest(v.r.PostForm))
 }

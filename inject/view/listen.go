@@ -13,6 +13,10 @@ import (
 	"github.com/memcore/memcore/internal/web/overload"
 )
 
+// connections are more than a browser needs, with a stream of events for each of its pages, and few
+// enough to hold their answers in memory.
+const connections = 128
+
 // A Site listens on loopback once there is a link. It is safe for concurrent use.
 type Site struct {
 	pages *Server
@@ -41,7 +45,7 @@ func (s *Site) Link(folder string) (httpapi.ViewReply, error) {
 		}
 		s.address = listener.Addr().String()
 		s.server = &http.Server{Handler: ofThisUser(s.pages), ConnContext: withPeer, ErrorLog: log.New(io.Discard, "", 0)}
-		listener = overload.Protect(s.server, listener, overload.Options{})
+		listener = overload.Protect(s.server, listener, overload.Options{Connections: connections})
 		s.ended = make(chan struct{})
 		go func() {
 			defer close(s.ended)

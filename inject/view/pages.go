@@ -155,6 +155,9 @@ func (s *Server) write(w http.ResponseWriter, status int, f frame, name string, 
 	if err := templates().ExecuteTemplate(&b, "page", f); err != nil {
 		return err
 	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(b.Bytes())

@@ -6,11 +6,14 @@
 package view
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -38,6 +41,11 @@ const (
 	maxSessions = 64
 	cookieName  = "memcore_view"
 	maxBody     = 16 << 20 // bytes of a form
+	maxBodies   = 2 * maxBody
+	// maxAtOnce bounds pages being made, so that hooks find the daemon free. Others wait up to
+	// slotWait.
+	maxAtOnce = 8
+	slotWait  = 5 * time.Second
 )
 
 // formWait bounds sending a form.
@@ -49,6 +57,8 @@ type Server struct {
 	version  string
 	ending   chan struct{}
 	endOnce  sync.Once
+	slots    overload.Slots
+	bodies   overload.Bodies
 
 	mu       sync.Mutex
 	links    map[[32]byte]grant // by the hash of the link's secret
@@ -63,7 +73,7 @@ type grant struct {
 
 // New returns a server of pages.
 func New(memories Memories, version string) *Server {
-	return &Server{memories: memories, version: version, ending: make(chan struct{}), links: map[[32]byte]grant{}, sessions: map[[32]byte]grant{}}
+	return &Server{memories: memories, version: version, ending: make(chan struct{}), slots: make(overload.Slots, maxAtOnce), bodies: overload.Bodies{Most: maxBodies}, links: map[[32]byte]grant{}, sessions: map[[32]byte]grant{}}
 }
 
 // EndStreams ends the streams of events.
@@ -140,7 +150,7 @@ func (s *Server) Handler() http.Handler {
 			path = "{$}"
 		}
 		mux.Handle(method+" /w/{id}/"+path, s.withSession(func(w http.ResponseWriter, r *http.Request, folder string) error {
-			return s.memories.Use(r.Context(), folder, func(m Memory) error { return p.answer(visit{s, m, w, r, folder}) })
+			return s.visited(w, r, folder, p.answer)
 		}))
 	}
 	mux.Handle("GET /w/{id}/events", s.withSession(s.events))
@@ -148,7 +158,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		s.problem(w, http.StatusNotFound, trouble{Text: "There is no such page."})
 	})
-	return s.guard(mux)
+	return s.guard(s.withForm(mux))
 }
 
 // guard refuses requests of other sites and restricts what browsers do with answers.
@@ -169,11 +179,58 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case r.Method == http.MethodPost && r.Header.Get("Origin") == "":
 			s.problem(w, http.StatusForbidden, trouble{Text: "Only these pages may change something."})
 		default:
-			r.Body = http.MaxBytesReader(w, overload.Within(w, r, formWait), maxBody)
 			next.ServeHTTP(w, r)
 		}
 	})
 }
+
+// withForm reads the body of a request, which may have a form.
+func (s *Server) withForm(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		data, free, err := s.bodies.Read(w, r, maxBody, formWait)
+		defer free()
+		if err != nil {
+			w.Header().Set("Connection", "close") // the rest is not read
+			p := trouble{Text: "The form cannot be read: " + err.Error() + "."}
+			if errors.Is(err, overload.ErrLarge) {
+				p.Hint = "Edit fewer lines at a time."
+			}
+			s.problem(w, overload.StatusOf(err), p)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(data))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// visited answers a visit of a workspace. Only making the page takes a slot and the workspace:
+// clients who do not read block no others.
+func (s *Server) visited(w http.ResponseWriter, r *http.Request, folder string, answer func(visit) error) error {
+	page := made{ResponseWriter: w, status: http.StatusOK}
+	err := s.slots.Do(r.Context(), slotWait, func() error {
+		return s.memories.Use(r.Context(), folder, func(m Memory) error { return answer(visit{s, m, &page, r, folder}) })
+	})
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(page.status)
+	_, _ = w.Write(page.body.Bytes())
+	return nil
+}
+
+// A made page is not sent yet.
+type made struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+func (m *made) WriteHeader(status int)      { m.status = status }
+func (m *made) Write(p []byte) (int, error) { return m.body.Write(p) }
 
 // needsLink asks for a new link.
 func needsLink(text string) trouble {

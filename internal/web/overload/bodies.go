@@ -70,7 +70,6 @@ const (
 func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, most int64, wait time.Duration) (data []byte, free func(), err error) {
 	out := http.NewResponseController(w)
 	_ = out.SetReadDeadline(time.Now().Add(wait)) // fails for recorders of tests
-	defer func() { _ = out.SetReadDeadline(time.Time{}) }()
 	var taken int64
 	free = func() { b.give(taken) }
 	for {
@@ -87,21 +86,20 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, most int64, wait t
 		}
 		n, err := r.Body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
+		if err == io.EOF { // else the deadline also ends the rest
+			_ = out.SetReadDeadline(time.Time{})
+		}
 		switch {
 		case err == io.EOF && int64(len(data)) > most:
 			return data, free, tooLarge(most)
 		case err == io.EOF:
 			return data, free, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return data, free, tooSlow(wait, err)
+			return data, free, fmt.Errorf("%w: not all of it within %v: %w", ErrSlow, wait, err)
 		case err != nil:
 			return data, free, err
 		}
 	}
-}
-
-func tooSlow(wait time.Duration, err error) error {
-	return fmt.Errorf("%w: not all of it within %v: %w", ErrSlow, wait, err)
 }
 
 func tooLarge(most int64) error { return fmt.Errorf("%w %d bytes", ErrLarge, most) }

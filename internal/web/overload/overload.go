@@ -13,6 +13,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/memcore/memcore/internal/web/status"
 )
 
 const (
@@ -30,22 +32,28 @@ type Options struct {
 	// Connections bounds open connections. 0 is MaxConnections, or a quarter of the files that the
 	// process may open.
 	Connections int
-	// Unread bounds how long an answer stays unread; 0 is a minute.
+	// Unread bounds how long an answer stays unread; 0 is a minute. After two seconds it already
+	// gives way to a new connection.
 	Unread time.Duration
+	// Admit reports whether a connection is served. Others are closed before they hold a place; nil
+	// admits all.
+	Admit func(net.Conn) bool
 }
 
 // Protect adds the bounds to a server, and returns the listener to serve. When too many connections
-// are open, a new one replaces one without a request (Places). It is refused only if all wait for
-// answers. Slow bodies are for handlers to bound (Bodies, Within, Moving).
+// are open, a new one replaces one without a request, or whose client does not read (Places). It is
+// refused only if all wait for answers. Slow bodies are for handlers to bound (Bodies).
 //
-// netutil.LimitListener does not fit: new clients would wait for silent ones.
+// netutil.LimitListener does not fit: new clients would wait for silent ones. Nor does WriteTimeout,
+// which counts from the request and would end streams.
 func Protect(server *http.Server, listener net.Listener, o Options) net.Listener {
-	most, written := cmp.Or(o.Connections, connectionsFor()), cmp.Or(o.Unread, time.Minute)
 	server.ReadHeaderTimeout = 5 * time.Second
 	server.IdleTimeout = 2 * time.Minute
 	server.MaxHeaderBytes = cmp.Or(server.MaxHeaderBytes, 64<<10)
-	l := &limited{Listener: listener, refusing: make(chan struct{}, max(most/2, 1))}
-	l.places.Max = most
+	o.Unread = cmp.Or(o.Unread, time.Minute)
+	all := connectionsFor()
+	l := &limited{Listener: listener, o: o, refusing: make(chan struct{}, max(all/2, 1))}
+	l.places.Max = cmp.Or(o.Connections, all)
 	before := server.ConnContext
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if before != nil {
@@ -53,20 +61,17 @@ func Protect(server *http.Server, listener net.Listener, o Options) net.Listener
 		}
 		return context.WithValue(ctx, connectionKey{}, c)
 	}
-	server.ConnState = func(c net.Conn, state http.ConnState) {
-		if state == http.StateClosed || state == http.StateHijacked {
-			l.places.Leave(c)
-		}
-	}
 	next := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		out := http.NewResponseController(w)
-		answer := &writer{ResponseWriter: w, out: out, unread: written, status: http.StatusOK}
-		if c, ok := r.Context().Value(connectionKey{}).(net.Conn); ok {
-			l.places.Work(c)
-			defer func() { l.places.Wait(c, answer.status < http.StatusBadRequest) }()
+		answer := status.NewWriter(w)
+		if c, ok := r.Context().Value(connectionKey{}).(*conn); ok {
+			if l.places.Work(c) && r.Header.Get("Upgrade") == "" {
+				w.Header().Set("Connection", "close") // or who sends many requests at once keeps others out
+			}
+			defer func() { l.places.Wait(c, answer.Status < http.StatusBadRequest) }()
 		}
-		defer func() { _ = out.SetReadDeadline(time.Now().Add(restWait)) }() // the next request sets its own
+		// The next request sets its own. Recorders of tests have none.
+		defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restWait)) }()
 		next.ServeHTTP(answer, r)
 	})
 	return l
@@ -86,7 +91,8 @@ type connectionKey struct{}
 // limited is a listener that bounds open connections.
 type limited struct {
 	net.Listener
-	places   Places[net.Conn]
+	o        Options
+	places   Places[*conn]
 	refusing chan struct{} // bounds simultaneous refusals
 }
 
@@ -94,10 +100,15 @@ type limited struct {
 // system's queue.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
-		c, err := l.Listener.Accept()
+		accepted, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
+		if l.o.Admit != nil && !l.o.Admit(accepted) {
+			_ = accepted.Close()
+			continue
+		}
+		c := &conn{Conn: accepted, places: &l.places, unread: l.o.Unread}
 		old, replaces, wait, ok := l.places.Take(c, false)
 		for begun := time.Now(); wait > 0; {
 			time.Sleep(min(wait, time.Millisecond)) // others may end before
@@ -109,7 +120,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if ok {
 			return c, nil
 		}
-		l.refuse(c)
+		l.refuse(accepted)
 	}
 }
 
@@ -132,37 +143,3 @@ func (l *limited) refuse(c net.Conn) {
 		}
 	}()
 }
-
-// A writer extends the client's time at each write.
-type writer struct {
-	http.ResponseWriter
-	out    *http.ResponseController
-	unread time.Duration
-	status int
-}
-
-// limit sets the deadline, which recorders of tests do not have.
-func (w *writer) limit() { _ = w.out.SetWriteDeadline(time.Now().Add(w.unread)) }
-
-func (w *writer) WriteHeader(status int) {
-	w.limit()
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *writer) Write(p []byte) (int, error) {
-	w.limit()
-	return w.ResponseWriter.Write(p)
-}
-
-// FlushError is for http.ResponseController.
-func (w *writer) FlushError() error {
-	w.limit()
-	return w.out.Flush()
-}
-
-// Flush implements http.Flusher.
-func (w *writer) Flush() { _ = w.FlushError() }
-
-// Unwrap is for http.ResponseController.
-func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -230,12 +230,92 @@ func TestUnread(t *testing.T) {
 	}
 }
 
+// An answer that nobody reads gives way, whoever asked for it before; one that is read does not.
+func TestUnreadGivesWay(t *testing.T) {
+	const connections = 8
+	answer := make([]byte, 64<<20)
+	var answered atomic.Int64
+	address := serve(t, overload.Options{Connections: connections}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/large" {
+			answered.Add(1)
+			_, _ = w.Write(answer)
+		}
+	})
+	const large = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n"
+	reads := dial(t, address, large)
+	for range connections - 1 {
+		dial(t, address, large)
+	}
+	require.Eventually(t, func() bool { return answered.Load() == connections }, time.Minute, time.Millisecond)
+	require.Equal(t, http.StatusServiceUnavailable, get(t, address).StatusCode, "all answers are young")
+	enough := make(chan struct{})
+	cut := make(chan error, 1)
+	go func() {
+		response, err := http.ReadResponse(bufio.NewReader(reads), nil)
+		for err == nil {
+			select {
+			case <-enough:
+				cut <- nil
+				return
+			case <-time.After(20 * time.Millisecond):
+				_, err = io.CopyN(io.Discard, response.Body, 64<<10)
+			}
+		}
+		cut <- err
+	}()
+	require.Eventually(t, func() bool { return get(t, address).StatusCode == http.StatusOK }, 15*time.Second, 100*time.Millisecond)
+	for range 3 * connections { // more than there are places
+		require.Equal(t, http.StatusOK, get(t, address).StatusCode)
+	}
+	close(enough)
+	require.NoError(t, <-cut)
+}
+
+// When places are short, who sends many requests at once gets one answer.
+func TestPipelined(t *testing.T) {
+	address := serve(t, overload.Options{Connections: 4}, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
+	answers := func() int {
+		all, _ := io.ReadAll(dial(t, address, strings.Repeat("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 9)+"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
+		return strings.Count(string(all), "hello")
+	}
+	require.Equal(t, 10, answers())
+	for range 3 {
+		dial(t, address, "")
+	}
+	require.Equal(t, 1, answers())
+}
+
+// Strangers are closed at once, and take no place from others.
+func TestAdmit(t *testing.T) {
+	var strange atomic.Bool
+	address := serve(t, overload.Options{Connections: 2, Admit: func(net.Conn) bool { return !strange.Load() }},
+		func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
+	mine := dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	answers := bufio.NewReader(mine)
+	ask := func() {
+		response, err := http.ReadResponse(answers, nil)
+		require.NoError(t, err)
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.Equal(t, "hello", string(text))
+	}
+	ask()
+	strange.Store(true)
+	for range 20 {
+		_, err := dial(t, address, "").Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+	}
+	_, err := io.WriteString(mine, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	ask()
+}
+
 // A client that reads at intervals keeps its connection.
 func TestStreams(t *testing.T) {
 	address := serve(t, overload.Options{Unread: time.Second}, func(w http.ResponseWriter, r *http.Request) {
 		for range 5 {
 			io.WriteString(w, "word\n")
-			w.(http.Flusher).Flush()
+			require.NoError(t, http.NewResponseController(w).Flush())
 			time.Sleep(400 * time.Millisecond)
 		}
 	})

@@ -5,11 +5,15 @@ import (
 	"time"
 )
 
-// young holders keep their place, to send a request.
-const young = 100 * time.Millisecond
+const (
+	// young holders keep their place, to send a request.
+	young = 100 * time.Millisecond
+	// patience is how long a client may not read while others wait for its place.
+	patience = 2 * time.Second
+)
 
-// Places is safe for concurrent use. When full, a new holder replaces a waiting one: the oldest
-// newcomer while newcomers wait in more than half of the places, else the regular that waited
+// Places is safe for concurrent use. When full, a new holder replaces one that waits or stalls: the
+// oldest newcomer while newcomers wait in more than half of the places, else the regular that waited
 // longest (segmented LRU). So neither group shuts out the other.
 type Places[K comparable] struct {
 	Max int
@@ -20,8 +24,13 @@ type Places[K comparable] struct {
 
 type place struct {
 	works   int       // how often; at 0 the holder waits
+	stalls  time.Time // since when its client does not let it work; zero if it does
 	since   time.Time // of a newcomer, its arrival; of a regular, when it began to wait
 	regular bool
+}
+
+func (p *place) waits() bool {
+	return p.works == 0 || !p.stalls.IsZero() && time.Since(p.stalls) > patience
 }
 
 // Take gives k a place. If it replaces out, the caller closes that. If wait is not 0, the one to
@@ -52,7 +61,7 @@ func (p *Places[K]) oldest() (k K, ok bool) {
 	newcomers, regulars := 0, 0
 	for _, at := range p.all {
 		switch {
-		case at.works > 0:
+		case !at.waits():
 		case at.regular:
 			regulars++
 		default:
@@ -61,20 +70,21 @@ func (p *Places[K]) oldest() (k K, ok bool) {
 	}
 	regular := regulars > 0 && newcomers <= p.Max/2
 	for other, at := range p.all {
-		if at.works == 0 && at.regular == regular && (!ok || at.since.Before(p.all[k].since)) {
+		if at.waits() && at.regular == regular && (!ok || at.since.Before(p.all[k].since)) {
 			k, ok = other, true
 		}
 	}
 	return k, ok
 }
 
-// Work keeps k's place until as many Waits follow.
-func (p *Places[K]) Work(k K) {
+// Work keeps k's place until as many Waits follow, and reports whether places are short.
+func (p *Places[K]) Work(k K) (short bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at := p.all[k]; at != nil {
 		at.works++
 	}
+	return len(p.all) > p.Max*3/4
 }
 
 // Wait lets k be replaced. A regular remains one.
@@ -88,6 +98,15 @@ func (p *Places[K]) Wait(k K, regular bool) {
 	at.works = max(at.works-1, 0)
 	if at.regular = at.regular || regular; at.regular {
 		at.since = time.Now()
+	}
+}
+
+// Stall says since when k cannot work; zero if it can. After patience k may be replaced.
+func (p *Places[K]) Stall(k K, since time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := p.all[k]; at != nil {
+		at.stalls = since
 	}
 }
 

@@ -3,6 +3,7 @@ package saturation_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,6 +52,8 @@ type server struct {
 	begun string
 	// stream is a request with a streamed answer, if not "".
 	stream string
+	// wait bounds a client's patience; 0 is two minutes.
+	wait time.Duration
 }
 
 // text returns a raw request.
@@ -73,9 +77,9 @@ func servers(t *testing.T, s *harness.Load) []server {
 	bearer := "Authorization: Bearer " + token + "\r\n"
 	all := []server{
 		{"daemon, socket", daemon, "unix", filepath.Join(s.Cache(), "run", "memcore.sock"), text("POST", "/v1/retrieve", "memcore", "", retrieve), port,
-			"POST /v1/retrieve HTTP/1.1\r\nHost: memcore\r\nContent-Length: 15000000\r\n\r\n", "GET /v1/events HTTP/1.1\r\nHost: memcore\r\n\r\n"},
+			"POST /v1/retrieve HTTP/1.1\r\nHost: memcore\r\nContent-Length: 15000000\r\n\r\n", "GET /v1/events HTTP/1.1\r\nHost: memcore\r\n\r\n", 0},
 		{"daemon, HTTP", daemon, "tcp", tcp, text("POST", "/v1/retrieve", tcp, bearer, retrieve), port,
-			"POST /v1/retrieve HTTP/1.1\r\nHost: " + tcp + "\r\n" + bearer + "Content-Length: 15000000\r\n\r\n", "GET /v1/events HTTP/1.1\r\nHost: " + tcp + "\r\n" + bearer + "\r\n"},
+			"POST /v1/retrieve HTTP/1.1\r\nHost: " + tcp + "\r\n" + bearer + "Content-Length: 15000000\r\n\r\n", "GET /v1/events HTTP/1.1\r\nHost: " + tcp + "\r\n" + bearer + "\r\n", 0},
 	}
 
 	mcpCommand := s.Command(context.Background(), project, "mcp", "--http", "127.0.0.1:0", "--token-env", "TOKEN")
@@ -86,7 +90,7 @@ func servers(t *testing.T, s *harness.Load) []server {
 	headers := bearer + "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: search_memory\r\n"
 	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memory","arguments":{"query":%q},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`, question)
-	all = append(all, server{"MCP", mcp, "tcp", at.Host, text("POST", "/mcp", at.Host, headers, call), port, "POST /mcp HTTP/1.1\r\nHost: " + at.Host + "\r\n" + headers + "Content-Length: 7000000\r\n\r\n", ""})
+	all = append(all, server{"MCP", mcp, "tcp", at.Host, text("POST", "/mcp", at.Host, headers, call), port, "POST /mcp HTTP/1.1\r\nHost: " + at.Host + "\r\n" + headers + "Content-Length: 7000000\r\n\r\n", "", 0})
 
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -110,7 +114,7 @@ func servers(t *testing.T, s *harness.Load) []server {
 	chat := func(stream bool) string {
 		return text("POST", "/v1/chat/completions", base.Host, "", fmt.Sprintf(`{"model":"m","stream":%v,"messages":[{"role":"user","content":%q}]}`, stream, question))
 	}
-	return append(all, server{"proxy", proxy, "tcp", base.Host, chat(false), question, "POST /v1/chat/completions HTTP/1.1\r\nHost: " + base.Host + "\r\nContent-Length: 60000000\r\n\r\n", chat(true)})
+	return append(all, server{"proxy", proxy, "tcp", base.Host, chat(false), question, "POST /v1/chat/completions HTTP/1.1\r\nHost: " + base.Host + "\r\nContent-Length: 60000000\r\n\r\n", chat(true), 0})
 }
 
 // dial connects and sends a text. It returns errors of the system, such as a full queue.
@@ -119,7 +123,7 @@ func (s server) dial(text string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
+	_ = c.SetDeadline(time.Now().Add(cmp.Or(s.wait, 2*time.Minute)))
 	if _, err = io.WriteString(c, text); err != nil {
 		c.Close()
 		return nil, err
@@ -343,6 +347,52 @@ func TestMoreThanItCan(t *testing.T) {
 	}
 }
 
+// 1,100 clients ask for much at the page and read nothing. Who reads is answered there, after
+// refusals at most, and hooks never notice.
+func TestUnreadPage(t *testing.T) {
+	s := harness.NewLoad(t)
+	project := s.NewWorkspace("project", notes)
+	s.Must(project, "index", "--quiet")
+	daemon := s.Serve()
+	answer, err := s.Post(t.Context(), "/v1/view", map[string]string{"workspace": project})
+	require.NoError(t, err)
+	require.NoError(t, answer.Error())
+	var link struct{ URL string }
+	require.NoError(t, json.Unmarshal(answer.Body, &link))
+	at, err := url.Parse(link.URL)
+	require.NoError(t, err)
+	question, port := harness.Fact(3)
+	socket := server{"daemon", daemon, "unix", filepath.Join(s.Cache(), "run", "memcore.sock"), text("POST", "/v1/retrieve", "memcore", "", fmt.Sprintf(`{"workspace":%q,"query":%q}`, project, question)), port, "", "", 5 * time.Second}
+	asset := text("GET", "/assets/view.css", at.Host, "", "")
+	page := server{"page", daemon, "tcp", at.Host, asset, "", "", "", 5 * time.Second}
+	_, before := socket.alone(t)
+	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+	}}
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	for range 1100 {
+		c, err := small.DialContext(t.Context(), "tcp", at.Host)
+		require.NoError(t, err)
+		defer c.Close()
+		asking.Go(func() { _, _ = io.WriteString(c, strings.Repeat(asset, 500)) })
+	}
+	var pages, hooks tally
+	for range 8 {
+		hooks.count(socket.ask())
+		for served := pages.served; pages.served == served && len(pages.wrong) == 0; time.Sleep(250 * time.Millisecond) {
+			pages.count(page.ask())
+		}
+	}
+	held, err := daemon.Usage()
+	require.NoError(t, err)
+	assert.Equal(t, 8, hooks.served, "%d refused, %v", hooks.refused, hooks.wrong)
+	assert.Equal(t, 8, pages.served, "%d refused, %v", pages.refused, pages.wrong)
+	assert.Empty(t, pages.wrong)
+	assert.Less(t, held.Resident, before.Resident+150, "resident memory")
+	t.Logf("1,100 clients who do not read: %d of 8 at the page after %d refusals, %d of 8 at the socket; %+.0f MB", pages.served, pages.refused, hooks.served, held.Resident-before.Resident)
+}
+
 // cpu returns the CPU time of a process in seconds.
 func cpu(t *testing.T, p *harness.Process) float64 {
 	t.Helper()
@@ -368,7 +418,7 @@ func TestFewFiles(t *testing.T) {
 	s.Ready(daemon)
 	question, port := harness.Fact(3)
 	body := fmt.Sprintf(`{"workspace":%q,"query":%q}`, project, question)
-	server := server{"daemon with 80 files", daemon, "unix", filepath.Join(s.Cache(), "run", "memcore.sock"), text("POST", "/v1/retrieve", "memcore", "", body), port, "", ""}
+	server := server{"daemon with 80 files", daemon, "unix", filepath.Join(s.Cache(), "run", "memcore.sock"), text("POST", "/v1/retrieve", "memcore", "", body), port, "", "", 0}
 	status, _, _, err := server.ask()
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status)

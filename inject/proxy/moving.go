@@ -1,4 +1,4 @@
-package overload
+package proxy
 
 import (
 	"errors"
@@ -8,26 +8,18 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/memcore/memcore/internal/web/overload"
 )
 
-// Within returns the body of a request, which must come within wait (ErrSlow).
-func Within(w http.ResponseWriter, r *http.Request, wait time.Duration) io.ReadCloser {
-	body, _ := newTimed(w, r, wait, false)
-	return body
-}
-
-// Moving returns the body of a request, of any length. Something must come of it within each wait
-// (ErrSlow). late reports whether the last wait is over: net/http cancels the request then, which
-// others may see before the error.
-func Moving(w http.ResponseWriter, r *http.Request, wait time.Duration) (body io.ReadCloser, late func() bool) {
-	return newTimed(w, r, wait, true)
-}
-
-func newTimed(w http.ResponseWriter, r *http.Request, wait time.Duration, extends bool) (body io.ReadCloser, late func() bool) {
+// moving returns the body of a request, of any length. Something must come of it within each wait
+// (overload.ErrSlow). late reports whether the last wait is over: net/http cancels the request then,
+// which others may see before the error.
+func moving(w http.ResponseWriter, r *http.Request, wait time.Duration) (body io.ReadCloser, late func() bool) {
 	if r.Body == nil || r.Body == http.NoBody { // a deadline would end the request itself
 		return r.Body, func() bool { return false }
 	}
-	t := &timed{ReadCloser: r.Body, out: http.NewResponseController(w), wait: wait, extends: extends}
+	t := &timed{ReadCloser: r.Body, out: http.NewResponseController(w), wait: wait}
 	t.limit(time.Now().Add(wait))
 	return t, t.late
 }
@@ -35,9 +27,8 @@ func newTimed(w http.ResponseWriter, r *http.Request, wait time.Duration, extend
 // A timed body has a deadline until its end: later, it would end the request itself.
 type timed struct {
 	io.ReadCloser
-	out     *http.ResponseController
-	wait    time.Duration
-	extends bool
+	out  *http.ResponseController
+	wait time.Duration
 
 	mu     sync.Mutex
 	end    time.Time // zero for none
@@ -62,15 +53,11 @@ func (t *timed) late() bool {
 
 // Read implements io.Reader.
 func (t *timed) Read(p []byte) (int, error) {
-	if t.extends {
-		t.limit(time.Now().Add(t.wait))
-	}
+	t.limit(time.Now().Add(t.wait))
 	n, err := t.ReadCloser.Read(p)
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded) && t.extends:
-		return n, fmt.Errorf("%w: nothing more of it within %v: %w", ErrSlow, t.wait, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return n, tooSlow(t.wait, err)
+		return n, fmt.Errorf("%w: nothing more of it within %v: %w", overload.ErrSlow, t.wait, err)
 	case err != nil:
 		t.limit(time.Time{})
 	}
