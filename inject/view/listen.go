@@ -44,8 +44,8 @@ func (s *Site) Link(folder string) (httpapi.ViewReply, error) {
 			return httpapi.ViewReply{}, fmt.Errorf("listen for a browser: %w", err)
 		}
 		s.address = listener.Addr().String()
-		s.server = &http.Server{Handler: ofThisUser(s.pages), ConnContext: withPeer, ErrorLog: log.New(io.Discard, "", 0)}
-		listener = overload.Protect(s.server, listener, overload.Options{Connections: connections})
+		s.server = &http.Server{Handler: s.pages.Handler(), ErrorLog: log.New(io.Discard, "", 0)}
+		listener = overload.Protect(s.server, listener, overload.Options{Connections: connections, Admit: isOurs})
 		s.ended = make(chan struct{})
 		go func() {
 			defer close(s.ended)
@@ -54,26 +54,6 @@ func (s *Site) Link(folder string) (httpapi.ViewReply, error) {
 	}
 	path, expires := s.pages.Link(folder)
 	return httpapi.ViewReply{URL: "http://" + s.address + path, Expires: expires}, nil
-}
-
-// peerKey is the context key for the owner of a connection.
-type peerKey struct{}
-
-// withPeer finds out at the first request whose connection it is.
-func withPeer(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, peerKey{}, sync.OnceValue(func() bool { return isOurs(c) }))
-}
-
-// ofThisUser refuses other users of this machine.
-func ofThisUser(s *Server) http.Handler {
-	next := s.Handler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if ours, ok := r.Context().Value(peerKey{}).(func() bool); !ok || !ours() {
-			s.problem(w, http.StatusForbidden, trouble{Text: "Only the user who runs memcore may open these pages.", Hint: "For a file to read elsewhere, run this in the folder of your project:", Run: "memcore view --out memory.html"})
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // Close ends the site after its requests, or when ctx ends.

@@ -22,15 +22,63 @@ func TestStrangerHasTheLink(t *testing.T) {
 	link, err := site.Link("/a")
 	require.NoError(t, err)
 	stranger := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Dial: dialAsStranger}}
-	response, err := stranger.Get(link.URL)
-	require.NoError(t, err)
-	response.Body.Close()
-	require.Equal(t, 403, response.StatusCode)
-	response, err = http.Get(link.URL)
+	_, err = stranger.Get(link.URL)
+	require.Error(t, err, "the connection is closed")
+	response, err := http.Get(link.URL)
 	require.NoError(t, err)
 	response.Body.Close()
 	require.Equal(t, 401, response.StatusCode, "the link opened; this client keeps no cookie")
 }
+
+// The kernel and its table tell alike who has the other end of a connection.
+func TestOwners(t *testing.T) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	for name, tt := range map[string]struct {
+		dial func(network, address string) (net.Conn, error)
+		uid  int
+		gone bool
+	}{
+		"mine":     {dial: net.Dial, uid: os.Getuid()},
+		"stranger": {dial: dialAsStranger, uid: 12345},
+		"closed":   {dial: net.Dial, gone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "stranger" && os.Getuid() != 0 {
+				t.Skip("only root can be others")
+			}
+			there, err := tt.dial("tcp4", listener.Addr().String())
+			require.NoError(t, err)
+			defer there.Close()
+			here, err := listener.Accept()
+			require.NoError(t, err)
+			defer here.Close()
+			if tt.gone {
+				require.NoError(t, there.Close())
+			}
+			ends := []*net.TCPAddr{here.RemoteAddr().(*net.TCPAddr), here.LocalAddr().(*net.TCPAddr)}
+			asked, err := ownerOf(ends[0], ends[1])
+			if err != nil {
+				t.Skip("this kernel has no sock_diag: ", err)
+			}
+			for _, o := range []owner{asked, ownerInTable(ends[0], ends[1])} {
+				require.Equal(t, tt.gone, o.inode == 0)
+				if !tt.gone {
+					require.EqualValues(t, tt.uid, o.uid)
+				}
+			}
+			require.Equal(t, name == "mine", isOurs(here))
+		})
+	}
+	require.False(t, isOurs(fakeConn{}))
+}
+
+// A fakeConn has no address of TCP.
+type fakeConn struct{ net.Conn }
+
+func (fakeConn) RemoteAddr() net.Addr { return &net.UnixAddr{} }
+func (fakeConn) LocalAddr() net.Addr  { return &net.UnixAddr{} }
 
 // dialAsStranger connects with a socket of another user.
 func dialAsStranger(network, address string) (net.Conn, error) {
