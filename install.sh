@@ -40,7 +40,7 @@ platform() {
 # fetch NAME copies a file of the release to the scratch folder.
 fetch() {
   if has curl; then
-    curl -fsSL --retry 2 --connect-timeout 20 -o "$scratch/$1" "$from/$1" 2>"$scratch/error" && return
+    curl -fsSL --proto-redir =https --retry 2 --connect-timeout 20 -o "$scratch/$1" "$from/$1" 2>"$scratch/error" && return
   elif has wget; then
     wget -q -T 20 -O "$scratch/$1" "$from/$1" 2>"$scratch/error" && return
   else

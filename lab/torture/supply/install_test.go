@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -157,6 +158,11 @@ func TestInstallScript(t *testing.T) {
 
 // Whatever is wrong, install.sh says what and installs nothing.
 func TestInstallScriptRefuses(t *testing.T) {
+	var asked atomic.Int64 // of what a network could have changed
+	open := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer open.Close()
+	away := httptest.NewServer(http.RedirectHandler(open.URL, http.StatusFound))
+	defer away.Close()
 	tests := []struct {
 		name   string
 		signed bool
@@ -185,6 +191,7 @@ func TestInstallScriptRefuses(t *testing.T) {
 		{name: "no release", change: func(t *testing.T, r smallRelease) { require.NoError(t, os.Remove(filepath.Join(r.dir, "SHA256SUMS"))) }, want: "SHA256SUMS failed:"},
 		{name: "not for this machine", change: func(t *testing.T, r smallRelease) { r.write(t, "SHA256SUMS", nil) }, want: "does not name memcore-"},
 		{name: "no network", args: []string{"--from", "http://127.0.0.1:1"}, want: "check the network"},
+		{name: "led to http", args: []string{"--from", away.URL}, want: "SHA256SUMS failed:"},
 		{name: "processor", env: func(t *testing.T) string { return fakeUname(t, "Linux", "riscv64") }, want: "the processor 'riscv64'"},
 		{name: "system", env: func(t *testing.T) string { return fakeUname(t, "Plan9", "x86_64") }, want: "the system 'Plan9'"},
 		{name: "Windows", env: func(t *testing.T) string { return fakeUname(t, "MINGW64_NT-10.0", "x86_64") }, want: "unpack memcore-windows-amd64.zip"},
@@ -212,5 +219,6 @@ func TestInstallScriptRefuses(t *testing.T) {
 			require.Empty(t, files(t, prefix))
 		})
 	}
+	require.Zero(t, asked.Load())
 	t.Logf("install.sh: %d faults: refused with what to do; nothing installed", len(tests))
 }
