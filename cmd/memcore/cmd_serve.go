@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -114,7 +115,8 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 		},
 		WorkspaceOf: func(folder string) (string, error) {
 			return projectAt(a, folder)
-		}}, stop)
+		},
+		Opened: isOpened}, stop)
 	defer server.Close()
 	site = view.NewSite(view.New(viewed{server}, version()))
 	defer func() {
@@ -145,6 +147,17 @@ func projectAt(a *cli, folder string) (string, error) {
 	there := &config.Config{Cwd: folder}
 	err := there.Locate()
 	return there.Project, err
+}
+
+// isOpened reports whether the state knows a project: it is noted when a command, a hook or an MCP
+// client of this machine opens its memory.
+func isOpened(project string) bool {
+	at, err := (&config.Config{Project: project}).Folders()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(at.WorkspacePath())
+	return err == nil
 }
 
 // viewed are the workspaces of the daemon, for the pages of memcore view.

@@ -34,6 +34,9 @@ func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Works
 		var in In
 		free, err := read(s, w, r, &in)
 		defer free()
+		if err == nil {
+			err = s.mayUse(r.Context(), in.workspace())
+		}
 		if err != nil {
 			Fail(w, err)
 			return

@@ -26,6 +26,9 @@ type Options struct {
 	Open func(ctx context.Context, folder string) (Workspace, error)
 	// WorkspaceOf returns a folder's workspace. It is needed.
 	WorkspaceOf func(folder string) (string, error)
+	// Opened reports whether a workspace was opened at this machine. Over TCP there is no other: the
+	// token of a client opens no folder. nil means that none was.
+	Opened func(workspace string) bool
 	// View makes a link to the pages of a workspace; may be nil.
 	View      func(folder string) (ViewReply, error)
 	Version   string
@@ -146,9 +149,23 @@ func (s *Server) Remote(token string) http.Handler {
 		case personal[r.URL.Path]:
 			Fail(w, &Error{403, "only the person at this machine may do this: over the socket, or with memcore view"})
 		default:
-			local.ServeHTTP(w, r)
+			local.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), remoteKey{}, true)))
 		}
 	})
+}
+
+// remoteKey marks the contexts of requests over TCP.
+type remoteKey struct{}
+
+// mayUse refuses workspaces over TCP that nobody opened at this machine.
+func (s *Server) mayUse(ctx context.Context, folder string) error {
+	if ctx.Value(remoteKey{}) == nil {
+		return nil
+	}
+	if workspace, err := s.o.WorkspaceOf(folder); err == nil && s.o.Opened != nil && s.o.Opened(workspace) {
+		return nil
+	}
+	return &Error{403, fmt.Sprintf("workspace %s was not opened at this machine; its person does so with memcore index", folder)}
 }
 
 // guard counts and logs requests.

@@ -384,7 +384,12 @@ func TestGreedyClients(t *testing.T) {
 }
 
 func TestRemote(t *testing.T) {
-	h := newServer(t, Options{})
+	asks := func(path, body string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.URL.Path, r.Body, r.ContentLength = path, io.NopCloser(strings.NewReader(body)), int64(len(body))
+		}
+	}
+	h := newServer(t, Options{Opened: func(workspace string) bool { return workspace == "/a" }})
 	server := httptest.NewServer(h.Remote("secret"))
 	defer server.Close()
 	for name, tt := range map[string]struct {
@@ -402,6 +407,11 @@ func TestRemote(t *testing.T) {
 		"its own page":   {func(r *http.Request) { r.Header.Set("Origin", server.URL) }, 200},
 		"a rebound name": {func(r *http.Request) { r.Host = "evil.example" }, 403},
 		"the person's":   {func(r *http.Request) { r.URL.Path = "/v1/view" }, 403},
+		"below":          {asks("/v1/retrieve", `{"workspace":"/a/sub","query":"x"}`), 200},
+		"never opened":   {asks("/v1/retrieve", `{"workspace":"/","query":"x"}`), 403},
+		"to index":       {asks("/v1/index", `{"workspace":"/"}`), 403},
+		"to call a tool": {asks("/v1/tools/save", `{"workspace":"/b"}`), 403},
+		"not there":      {asks("/v1/index", `{"workspace":"/nowhere"}`), 403},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/v1/retrieve", strings.NewReader(`{"workspace":"/a","query":"x"}`))
 		require.NoError(t, err)
@@ -412,6 +422,9 @@ func TestRemote(t *testing.T) {
 		_, _ = io.Copy(io.Discard, response.Body)
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, tt.want, response.StatusCode, name)
+	}
+	for _, ws := range h.opened {
+		require.Equal(t, "/a", ws.folder)
 	}
 }
 
