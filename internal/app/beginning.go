@@ -18,6 +18,7 @@ import (
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/guard"
 )
 
@@ -84,7 +85,7 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 	if err != nil {
 		return "", "", nil, err
 	}
-	items, failed := s.Notes().unguarded(files.Data).List(ctx)
+	items, failed := s.listed(ctx, files)
 	overview, stamp, err := s.overviewOf(ctx, current)
 	err = errors.Join(failed, err)
 
@@ -125,6 +126,15 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 		}
 		left = max(left-over, 1) // the frame and quotes take room, too
 	}
+}
+
+// listed returns the memory files that each session is told of. Those that came with a folder that
+// nobody trusts are not: retrieval finds them when they matter, and judges what they say.
+func (s *Service) listed(ctx context.Context, files guard.Files) ([]notes.Item, error) {
+	if s.Places == nil && !s.Trusted() && config.IsInside(s.Project, s.DataDir()) {
+		return nil, nil
+	}
+	return s.Notes().unguarded(files.Data).List(ctx)
 }
 
 const (
