@@ -375,6 +375,14 @@ func Reference(s Start) string {
 	return head + "\n" + opening + strings.Join(parts, "\n") + footer
 }
 
+// WorkingMemory tells a model what its session's folder, as tools name it, is for.
+func WorkingMemory(folder string) string {
+	folder = sanitize.Name(folder)
+	return "memcore: this session has no overview yet. In long work keep one, by save_memory with the path " + folder + "/overview.md: sections such as " +
+		"## Current Task, ## Key Decisions and ## Pending Issues, each replacing the one there. It is given to you again after a compaction. " +
+		"Details go to " + folder + "/detail/NAME.md."
+}
+
 // ContainsCurated reports whether a text has curated memory.
 func ContainsCurated(text string) bool { return containsHeading(text, curated.ContextHeading) }
 

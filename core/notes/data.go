@@ -28,6 +28,7 @@ type Data struct {
 	dir     string
 	journal *Journal
 	curated []string
+	detail  string // the only folder that is written to, instead of facts and episodes; "" for these
 	now     func() time.Time
 }
 
@@ -49,6 +50,13 @@ func (d *Data) In(within, dir string) *Data {
 	other := *d
 	other.within, other.dir = within, dir
 	return &other
+}
+
+// OnlyIn returns the folder with another one below it to write to, instead of facts and episodes.
+func (d *Data) OnlyIn(detail string) *Data {
+	own := *d
+	own.detail = detail
+	return &own
 }
 
 // Errors of Data.
@@ -118,6 +126,7 @@ type Written struct {
 	Failed   []string    `json:"failed,omitempty"` // why each of the others was not
 	Redacted []Redaction `json:"redacted,omitempty"`
 	Diff     string      `json:"diff,omitempty"`
+	Remark   string      `json:"remark,omitempty"` // what else the author should know
 }
 
 // A Patch replaces a text that a file has exactly once.

@@ -29,7 +29,15 @@ func (d *Data) checkWritten(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !writable().MatchString(clean) {
+	if d.detail != "" && !strings.HasPrefix(clean, d.detail+"/") {
+		return "", fmt.Errorf("%w: %.200q; want %s/NAME.md", ErrPath, name, d.detail)
+	}
+	// The name of a session's note is as plain as that of a fact.
+	plain := clean
+	if d.detail != "" {
+		plain = FactsFolder + strings.TrimPrefix(clean, d.detail)
+	}
+	if !writable().MatchString(plain) {
 		return "", fmt.Errorf("%w: %.200q cannot be written; want facts/NAME.md or episodes/NAME.md, where NAME has a-z, 0-9 and - only, such as facts/user.md", ErrPath, name)
 	}
 	base := path.Base(clean)

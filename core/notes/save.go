@@ -35,7 +35,7 @@ type SaveRequest struct {
 	Private    bool   `json:"private,omitempty" jsonschema:"true to keep it out of git"`
 	Supersedes string `json:"supersedes,omitempty" jsonschema:"the older statement that this one corrects, in its words or as a citation such as BEANS.md#L5"`
 	// Path is for the tool: Save writes curated memory.
-	Path string `json:"path,omitempty" jsonschema:"memory file to append to instead, such as facts/user.md; episodes is this month's file of solved tasks"`
+	Path string `json:"path,omitempty" jsonschema:"memory file to append to instead, such as facts/user.md; episodes is this month's file of solved tasks; in session/overview.md, the state of this session, it replaces sections"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

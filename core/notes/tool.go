@@ -141,5 +141,8 @@ func written(w Written, err error) (tools.Answer, error) {
 		text += " Summary: " + w.Summary
 	}
 	text += redactedNote("\n", w.Redacted)
+	if w.Remark != "" {
+		text += "\n" + w.Remark
+	}
 	return tools.Answer{Text: text, Data: map[string]any{"success": err == nil}}, err
 }

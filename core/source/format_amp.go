@@ -93,7 +93,7 @@ func parseAmp(c *conversation, r record) string {
 		for _, b := range blocks {
 			out.text = strings.TrimSpace(out.text + "\n\n" + b.Summary.Text)
 		}
-		out.role, out.speaker = "system", summarySpeaker
+		out.role, out.speaker = "system", SummarySpeaker
 	default:
 		return c.passOver(r.line, "role", in.Role)
 	}

@@ -248,7 +248,7 @@ func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) st
 	machine, unknown := in.byMachine()
 	parsed := parseContent(said.Content)
 	if text := parsed.text(); in.IsCompactSummary || strings.HasPrefix(text, claudeContinued) {
-		out.role, out.speaker, out.text = "system", summarySpeaker, text
+		out.role, out.speaker, out.text = "system", SummarySpeaker, text
 	} else {
 		out.typed = in.isTyped()
 		claudeUser(&out, parsed, machine || in.IsMeta)
@@ -368,8 +368,8 @@ func claudeUser(out *message, parsed content, machine bool) {
 	out.text = strings.Join(said, "\n\n")
 }
 
-// summarySpeaker is the speaker of an agent's summary of its conversation.
-const summarySpeaker = "summary"
+// SummarySpeaker is the speaker of an agent's summary of its conversation.
+const SummarySpeaker = "summary"
 
 // claudeShell is the ID of the user's own, sequential commands.
 const claudeShell = "bash-input"

@@ -178,7 +178,7 @@ func parseCline(c *conversation, r record, user func(*message, json.RawMessage))
 	case in.Type == "reasoning" || in.Truncation:
 		return ""
 	case in.Summary:
-		out.role, out.speaker, out.text = "system", summarySpeaker, parseContent(in.Content).text()
+		out.role, out.speaker, out.text = "system", SummarySpeaker, parseContent(in.Content).text()
 	case in.Role == "assistant":
 		clineAssistant(&out, in.Content)
 	case in.Role == "user":

@@ -89,7 +89,7 @@ func parseCodex(c *conversation, r record) string {
 	case "compacted":
 		var summary struct{ Message string }
 		_ = json.Unmarshal(in.Payload, &summary)
-		c.add(r, message{role: "system", speaker: summarySpeaker, time: at, text: summary.Message})
+		c.add(r, message{role: "system", speaker: SummarySpeaker, time: at, text: summary.Message})
 		return ""
 	case "inter_agent_communication": // as an agent_message, of some versions
 		var sent struct{ Author, Content string }

@@ -160,7 +160,7 @@ func (c *conversation) addOpencode(r record, info json.RawMessage, parts []json.
 		return c.passOver(r.line, "role", in.Role)
 	}
 	if in.Role == "assistant" && in.Summary == true {
-		out.role, out.speaker = "system", summarySpeaker
+		out.role, out.speaker = "system", SummarySpeaker
 	}
 	out.addOpencodeParts(parts)
 	c.add(r, out)
@@ -224,7 +224,7 @@ func (c *conversation) addOpencode2(number int, row opencodeRow) {
 	case "shell": // the user's own command
 		out.role, out.calls = "user", []call{{name: "bash", input: in.Command, output: in.Output, done: true}}
 	case "compaction":
-		out.role, out.speaker, out.text = "system", summarySpeaker, in.Summary
+		out.role, out.speaker, out.text = "system", SummarySpeaker, in.Summary
 	case "synthetic", "system", "agent-switched", "model-switched":
 		return
 	default:

@@ -118,7 +118,7 @@ func parsePi(c *conversation, r record) string {
 	case c.copied.has(nil, out.time):
 		return ""
 	case in.Type == "compaction" || in.Type == "branch_summary":
-		c.add(r, message{role: "system", speaker: summarySpeaker, time: out.time, text: in.Summary})
+		c.add(r, message{role: "system", speaker: SummarySpeaker, time: out.time, text: in.Summary})
 	case in.Type == "message":
 		return parsePiMessage(c, r, out, in.Type, in.Message)
 	case in.Type == "" || in.Type == "custom_message": // is the message itself
@@ -175,7 +175,7 @@ func parsePiMessage(c *conversation, r record, out message, entry string, raw js
 		out.role = "user"
 		out.calls = []call{{name: "bash", input: m.Command, output: m.Output, done: true, failed: m.ExitCode != 0}}
 	case "branchSummary", "compactionSummary":
-		out.role, out.speaker, out.text = "system", summarySpeaker, m.Summary
+		out.role, out.speaker, out.text = "system", SummarySpeaker, m.Summary
 	case "system", "developer":
 		return ""
 	default:

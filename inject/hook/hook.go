@@ -36,6 +36,8 @@ type Memory interface {
 	FailedBefore(ctx context.Context, e Event) (before core.Failing, ok bool, err error)
 	// Note adds a message to the session, unless the agent keeps a log that memcore reads.
 	Note(ctx context.Context, e Event, role, text string) error
+	// Compacted keeps the summary that the agent's log has of a history that was dropped.
+	Compacted(ctx context.Context, e Event) error
 	// Ended says that a session has ended.
 	Ended(ctx context.Context, e Event) error
 	// Used judges whether the session used its hits.
@@ -128,6 +130,10 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, en
 	case Compact:
 		a.entry.Resets = true
 	case SessionEnd:
+		var err error
+		a.record, err = o.Journal.Session(a.entry.Head)
+		a.problem(err)
+		a.keepSummary(ctx)
 		a.problem(m.Ended(ctx, e))
 		a.judge(ctx) // the last turn may have been interrupted
 	}
@@ -247,6 +253,16 @@ func (a *answer) answerPrompt(ctx context.Context) {
 	}
 	a.text = formatter.Join(a.start.Text(), tail)
 	a.note(ctx, "user", a.event.Prompt)
+	if a.record.Prompts == 0 {
+		a.keepSummary(ctx)
+	}
+}
+
+// keepSummary keeps the summary of the history that the agent has dropped, if it has.
+func (a *answer) keepSummary(ctx context.Context) {
+	if !a.record.Dropped.IsZero() && !a.options.NoLog {
+		a.problem(a.memory.Compacted(ctx, a.event))
+	}
 }
 
 // beginAtPrompt leaves a prompt time for its hits if the session's start was missed.

@@ -32,20 +32,21 @@ type fakeMemory struct {
 	curated  string
 	index    string
 	// overview is that of the session.
-	overview string
-	not      []string
-	rooms    []int // that curated memory was given
-	said     []string
-	ended    int
-	judged   []string // transcripts
-	notice   string
-	asked    []string
-	left     []string // paths that were left out of the last question
-	standing []core.Statement
-	given    []string // keys that the last question leaves out
-	err      error
-	slow     bool // Beginning takes all its time
-	delay    time.Duration
+	overview  string
+	not       []string
+	rooms     []int // that curated memory was given
+	said      []string
+	ended     int
+	compacted int
+	judged    []string // transcripts
+	notice    string
+	asked     []string
+	left      []string // paths that were left out of the last question
+	standing  []core.Statement
+	given     []string // keys that the last question leaves out
+	err       error
+	slow      bool // Beginning takes all its time
+	delay     time.Duration
 	// meanwhile is called by Beginning, asking by RetrieveRelevant.
 	meanwhile, asking func()
 
@@ -132,7 +133,8 @@ func (m *fakeMemory) Note(_ context.Context, _ Event, role, text string) error {
 	return m.err
 }
 
-func (m *fakeMemory) Ended(context.Context, Event) error { m.ended++; return m.err }
+func (m *fakeMemory) Ended(context.Context, Event) error     { m.ended++; return m.err }
+func (m *fakeMemory) Compacted(context.Context, Event) error { m.compacted++; return m.err }
 
 func (m *fakeMemory) Used(_ context.Context, e Event) error {
 	m.judged = append(m.judged, e.Transcript)
@@ -181,6 +183,36 @@ func TestFrameWithoutAngles(t *testing.T) {
 	require.Equal(t, framed, textOf(t, e.Reply(framed)))
 }
 
+// The summary that a compaction leaves in the log is kept with the next prompt, or when the session
+// ends before that.
+func TestSummaryIsKept(t *testing.T) {
+	for _, tt := range []struct {
+		sent string
+		want int
+	}{
+		{"claude start, claude prompt, claude prompt, claude end", 0},
+		{"claude start, claude prompt, claude compact, claude prompt, claude prompt", 1},
+		{"claude start, claude prompt, claude compact, claude anew, claude prompt", 1},
+		{"claude start, claude prompt, claude compact, claude end", 1},
+	} {
+		t.Run(tt.sent, func(t *testing.T) {
+			for _, noLog := range []bool{false, true} {
+				m, o := &fakeMemory{}, Options{Journal: testJournal(t), NoLog: noLog}
+				for sent := range strings.SplitSeq(tt.sent, ", ") {
+					e, err := Parse(events[sent].agent, []byte(events[sent].event))
+					require.NoError(t, err)
+					Handle(t.Context(), e, m, o)
+				}
+				if noLog {
+					require.Zero(t, m.compacted)
+				} else {
+					require.Equal(t, tt.want, m.compacted)
+				}
+			}
+		})
+	}
+}
+
 func testJournal(t *testing.T) journal.Journal {
 	return journal.In(filepath.Join(t.TempDir(), "journal.jsonl"))
 }
@@ -218,6 +250,7 @@ var events = map[string]struct{ agent, event string }{
 	"claude start":    {agents.ClaudeCode, `{"session_id":"s","cwd":"/p","hook_event_name":"SessionStart","source":"startup"}`},
 	"claude stop":     {agents.ClaudeCode, `{"session_id":"s","cwd":"/p","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"Blue.","background_tasks":[]}`},
 	"claude compact":  {agents.ClaudeCode, `{"session_id":"s","cwd":"/p","hook_event_name":"PreCompact","trigger":"manual","custom_instructions":null}`},
+	"claude anew":     {agents.ClaudeCode, `{"session_id":"s","cwd":"/p","hook_event_name":"SessionStart","source":"compact"}`},
 	"claude end":      {agents.ClaudeCode, `{"session_id":"s","cwd":"/p","hook_event_name":"SessionEnd","reason":"other"}`},
 	"claude other":    {agents.ClaudeCode, `{"session_id":"s","cwd":"/p","hook_event_name":"Notification","message":"x"}`},
 	"claude no file":  {agents.ClaudeCode, `{"session_id":"s","cwd":"/p","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"make"}}`},
@@ -261,6 +294,7 @@ func TestEvents(t *testing.T) {
 	}{
 		"claude prompt":   {adds("UserPromptSubmit", block), "user: what colour?"},
 		"claude start":    {adds("SessionStart", "# Curated"), ""},
+		"claude anew":     {adds("SessionStart", "# Curated"), ""},
 		"claude stop":     {"", "assistant: Blue."},
 		"gemini prompt":   {adds("BeforeAgent", "# Curated\n\n"+withoutAngles(block)), "user: what colour?"},
 		"gemini headless": {adds("BeforeAgent", "# Curated\n\n"+withoutAngles(block)), "user: what colour?"},

@@ -25,6 +25,16 @@ func Ask(ctx context.Context, subject, question string) (bool, error) {
 	return a.ask(ctx, subject, question)
 }
 
+// Client returns the name that the client of ctx's call gives itself, or "".
+func Client(ctx context.Context) string {
+	if a, ok := ctx.Value(askKey{}).(*asking); ok {
+		if about := a.request.Session.InitializeParams(); about != nil && about.ClientInfo != nil {
+			return about.ClientInfo.Name
+		}
+	}
+	return ""
+}
+
 type askKey struct{}
 
 // asking asks for one call of a tool.

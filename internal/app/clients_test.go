@@ -50,7 +50,7 @@ func TestClientsDoNotAffectEachOther(t *testing.T) {
 				ask := map[rune]func() string{'a': d.clients(fmt.Sprint("a", run))[first], 'b': d.clients(fmt.Sprint("b", run))[second]}
 				road, asked := map[rune]string{'a': first, 'b': second}, map[rune]int{}
 				for _, client := range order {
-					require.Equal(t, alone[road[client]][asked[client]], ask[client](), "%s and %s in the order %s", first, second, order)
+					require.Equal(t, alone[road[client]][asked[client]], strings.ReplaceAll(ask[client](), fmt.Sprint("claude-code-", string(client), run), "claude-code-alone"), "%s and %s in the order %s", first, second, order)
 					asked[client]++
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
@@ -37,10 +38,18 @@ func (s hookMemory) RetrieveRelevant(ctx context.Context, request string, o core
 	return s.Manager.RetrieveRelevant(ctx, request, o)
 }
 
-// Beginning implements hook.Memory.
+// Beginning implements hook.Memory. While the session has no overview, the model is told how to
+// write one.
 func (s hookMemory) Beginning(ctx context.Context, e hook.Event, room int) (hook.Beginning, error) {
 	current, failed := s.Sessions().ofEvent(e)
 	b, err := s.beginning(ctx, s.folder, current, s.agent, room)
+	if agent, _ := agents.Named(e.Agent); b.Overview == "" && e.Session != "" && (e.Kind == hook.SessionStart || agent.BeginsAtPrompt) {
+		told := b
+		told.Reference = formatter.Join(b.Reference, formatter.WorkingMemory(sessionMount+"/"+SessionID(e)))
+		if room == 0 || utf8.RuneCountInString(told.Text()) <= room {
+			b = told
+		}
+	}
 	return b, errors.Join(failed, err)
 }
 
@@ -139,6 +148,15 @@ func isLogged(ctx context.Context, current *session.Session, e hook.Event) (bool
 	}
 	err := source.CheckLog(ctx, e.Transcript)
 	return err == nil || e.Kind == hook.Prompt && errors.Is(err, fs.ErrNotExist) && !current.HasMessages(), ctx.Err()
+}
+
+// Compacted implements hook.Memory.
+func (s hookMemory) Compacted(ctx context.Context, e hook.Event) error {
+	current, err := s.Sessions().ofEvent(e)
+	if current == nil || err != nil || !filepath.IsAbs(e.Transcript) {
+		return err
+	}
+	return current.KeepSummary(ctx, e.Transcript)
 }
 
 // Ended implements hook.Memory.

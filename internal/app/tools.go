@@ -87,7 +87,7 @@ func (w *Workspace) told(all []tools.Tool) []tools.Tool {
 
 // tools returns all tools, the listed ones first.
 func (t toolbox) tools(m Memory, refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
-	all := append([]tools.Tool{t.searchTool(m), t.saveTool(), t.recallTool(m)}, notes.FileTools(t.w.Notes().guarded(t.files))...)
+	all := append([]tools.Tool{t.searchTool(m), t.saveTool(), t.recallTool(m)}, notes.FileTools(t.memoryFiles())...)
 	for i := range all {
 		if all[i].Name == readToolName {
 			all[i] = readTool(m, all[i])
@@ -111,6 +111,13 @@ func (t toolbox) tools(m Memory, refresh func(context.Context, struct{}) (tools.
 	return all
 }
 
+// memoryFiles are the files that tools read and write.
+func (t toolbox) memoryFiles() notes.Mounted {
+	files := t.w.Notes().guarded(t.files)
+	files.Mounts[sessionMount] = workingMemory{t.w, t.files}
+	return files
+}
+
 func (t toolbox) saveTool() tools.Tool {
 	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: maxSave, Waiting: t.w.Notes().Proposals()}
 	o.Confirm = t.confirm
@@ -119,9 +126,12 @@ func (t toolbox) saveTool() tools.Tool {
 			return t.propose(ctx, notes.Proposal{Kind: notes.ProposedSave, Path: c.Path, Text: r.Content, Save: &r})
 		}
 	}
-	files := t.w.Notes().guarded(t.files)
+	files := t.memoryFiles()
 	var elsewhere []notes.Elsewhere
 	for _, name := range slices.Sorted(maps.Keys(files.Mounts)) { // folders beside the workspace
+		if name == sessionMount {
+			continue
+		}
 		elsewhere = append(elsewhere, notes.Elsewhere{Target: name, About: "all in " + strings.TrimPrefix(name, "@"), Save: func(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
 			return notes.AppendShared(ctx, files.Mounts[name], r)
 		}})
