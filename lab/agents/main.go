@@ -42,19 +42,23 @@ type agent struct {
 	env     []string
 	files   map[string]string // in the home folder, before "memcore init"
 	ask     []string          // its arguments but for the prompt
-	goOn    []string          // the same for the second prompt of the session
+	goOn    []string          // the same for later prompts of the session
+	compact []string          // the same for a prompt after which the history was compacted; nil if none is known
 }
+
+const claudeTools = "Read,mcp__memcore__save_memory"
 
 // agents returns the known agents, for a model at an address.
 func agents(address string) []agent {
 	provider := []string{"-c", "model_provider=fake", "-c", "model_providers.fake.name=fake", "-c", "model_providers.fake.base_url=" + address + "/v1",
-		"-c", "model_providers.fake.wire_api=responses", "-m", "fake", "--skip-git-repo-check",
+		"-c", "model_providers.fake.wire_api=responses", "-c", "model_auto_compact_token_limit=100000", "-m", "fake", "--skip-git-repo-check",
 		"--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"}
 	return []agent{
 		{
 			name: "claude-code", program: "claude",
 			env: []string{"ANTHROPIC_BASE_URL=" + address, "ANTHROPIC_API_KEY=sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"},
-			ask: []string{"--allowedTools", "Read", "-p"}, goOn: []string{"--allowedTools", "Read", "-c", "-p"},
+			ask: []string{"--allowedTools", claudeTools, "-p"}, goOn: []string{"--allowedTools", claudeTools, "-c", "-p"},
+			compact: []string{"-c", "-p"},
 		},
 		{
 			name: "gemini-cli", program: "gemini",
@@ -65,6 +69,7 @@ func agents(address string) []agent {
 		{
 			name: "codex", program: "codex", env: []string{"OPENAI_API_KEY=none"},
 			ask: append([]string{"exec"}, provider...), goOn: append([]string{"exec", "resume", "--last"}, provider...),
+			compact: append([]string{"exec", "resume", "--last"}, provider...),
 		},
 	}
 }
@@ -81,6 +86,7 @@ var kinds = []struct{ name, mark, file, text string }{
 	{"rule by trigger", "TRIGGERMARK", ".beans/rules/testing.md", "---\ntriggers: [write tests]\n---\nTRIGGERMARK: tests are table tests.\n"},
 	{"tool save_memory", "save_memory", "", ""},
 	{"tool search_memory", "search_memory", "", ""},
+	{"own overview", overviewText, "", ""},
 	{"skill recall", "Answers a question from memory of earlier sessions", "", ""},
 }
 
@@ -98,7 +104,7 @@ func run(ctx context.Context, t trial, only string, keep bool) error {
 	for _, kind := range kinds {
 		fmt.Printf(" %s |", kind.name)
 	}
-	fmt.Print("\n|---|", strings.Repeat("---|", len(kinds)), "\n")
+	fmt.Print(" after a compaction | its summary |\n|---|", strings.Repeat("---|", len(kinds)+2), "\n")
 	for _, name := range []string{"claude-code", "gemini-cli", "codex"} {
 		if only != "" && name != only {
 			continue
@@ -110,7 +116,7 @@ func run(ctx context.Context, t trial, only string, keep bool) error {
 	return nil
 }
 
-// try gives an agent two prompts and prints its row.
+// try gives an agent prompts, each in a process of its own, and prints its row.
 func try(ctx context.Context, name string, t trial, keep bool) error {
 	folder, err := os.MkdirTemp("", "agents-"+name+"-")
 	if err != nil {
@@ -143,12 +149,55 @@ func try(ctx context.Context, name string, t trial, keep bool) error {
 	if model.count() == first || first == 0 {
 		return errors.New("it asked the model nothing; -keep keeps what it printed")
 	}
+	if err := t.ask(ctx, a.goOn, "long work begins: "+keepWord); err != nil {
+		return err
+	}
+	kept, summaries := "not tried", "not tried"
+	if a.compact != nil {
+		for range shortest { // Claude Code compacts no shorter history
+			if err := t.ask(ctx, a.goOn, "go on"); err != nil {
+				return err
+			}
+		}
+		if err := t.ask(ctx, a.compact, compactWord); err != nil {
+			return err
+		}
+		if err := t.ask(ctx, a.goOn, "go on"); err != nil { // Codex compacts now
+			return err
+		}
+		compacted := model.count()
+		if err := t.ask(ctx, a.goOn, "and now?"); err != nil {
+			return err
+		}
+		kept, summaries = yes(model.has(overviewText, compacted)), yes(t.hasSummary())
+	} else if err := t.ask(ctx, a.goOn, "and now?"); err != nil {
+		return err
+	}
 	fmt.Printf("| %s |", name)
 	for _, kind := range kinds {
 		fmt.Printf(" %s |", when(model.firstWith(kind.mark), model.firstWith(readResult), first))
 	}
-	fmt.Println()
+	fmt.Printf(" %s | %s |\n", kept, summaries)
 	return nil
+}
+
+// shortest is how many more prompts make a history long enough to be compacted.
+const shortest = 1
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "–"
+}
+
+// hasSummary reports whether a session has a note of the model's summary.
+func (t trial) hasSummary() bool {
+	notes, _ := filepath.Glob(filepath.Join(t.home(), ".ai/sessions/*/*/working-memory/detail/*-compaction.md"))
+	return slices.ContainsFunc(notes, func(note string) bool {
+		data, err := os.ReadFile(note)
+		return err == nil && strings.Contains(string(data), done)
+	})
 }
 
 // when describes the request in which the model first got something. read is the first with the
@@ -158,7 +207,7 @@ func when(request, read, first int) string {
 	case request < 0:
 		return "–"
 	case request >= first:
-		return "second prompt"
+		return "later prompt"
 	case read >= 0 && request >= read:
 		return "after the file was read"
 	}
@@ -241,7 +290,7 @@ func (t trial) installPlugin() [][]string {
 }
 
 // promptTime limits the answer to a prompt.
-const promptTime = 3 * time.Minute
+const promptTime = time.Minute
 
 func (t trial) ask(ctx context.Context, arguments []string, prompt string) error {
 	_, err := t.do(ctx, slices.Concat([]string{t.program}, arguments, []string{prompt}))

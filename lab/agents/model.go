@@ -9,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 const (
@@ -18,6 +21,13 @@ const (
 	readWord = "READ"
 	// readResult is the text of the file.
 	readResult = "export const crane = 7\n"
+	// keepWord makes the model write the overview of its session, as memory tells it to.
+	keepWord = "KEEPOVERVIEW"
+	// compactWord makes Claude Code compact its history. Codex does so because the model reports a
+	// long one.
+	compactWord = "/compact"
+	// overviewText is what it writes.
+	overviewText = "STATEMARK: the winch is oiled, next is the rope."
 )
 
 // A model answers as the servers of Anthropic, Google and OpenAI do, and records requests.
@@ -65,6 +75,13 @@ func (m *model) firstWith(text string) int {
 		}
 	}
 	return -1
+}
+
+// has reports whether a request from an index on has a text.
+func (m *model) has(text string, from int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.requests[from:], func(request string) bool { return strings.Contains(request, text) })
 }
 
 // ServeHTTP implements http.Handler.
@@ -126,15 +143,35 @@ func toRead(body []byte, tool string) string {
 
 const done = "Done."
 
+var (
+	overviewPath = regexp.MustCompile(`session/[\w-]+/overview\.md`)
+	saveTool     = regexp.MustCompile(`"(mcp_[a-z_]*save_memory|save_memory)"`)
+)
+
+// toSave returns the tool that the agent must still call, and its arguments, or "".
+func toSave(body []byte) (tool string, arguments object) {
+	text := string(body)
+	path, name := overviewPath.FindString(text), saveTool.FindStringSubmatch(text)
+	if !strings.Contains(text, keepWord) || path == "" || name == nil || strings.Contains(text, overviewText) {
+		return "", nil
+	}
+	return name[1], object{"path": path, "content": "## Current Task\n" + overviewText}
+}
+
 func anthropic(body []byte) (any, []any) {
 	block, delta, reason := object{"type": "text", "text": ""}, object{"type": "text_delta", "text": done}, "end_turn"
 	if file := toRead(body, "Read"); file != "" {
 		input, _ := json.Marshal(object{"file_path": file})
 		block, delta, reason = object{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": object{}}, object{"type": "input_json_delta", "partial_json": string(input)}, "tool_use"
 	}
+	if tool, arguments := toSave(body); tool != "" {
+		input, _ := json.Marshal(arguments)
+		block, delta, reason = object{"type": "tool_use", "id": "toolu_2", "name": tool, "input": object{}}, object{"type": "input_json_delta", "partial_json": string(input)}, "tool_use"
+	}
 	usage := object{"input_tokens": 10, "output_tokens": 5}
+	id := fmt.Sprint("msg_", time.Now().UnixNano()) // Claude Code compacts by messages
 	message := func(content []any, reason any) object {
-		return object{"id": "msg_1", "type": "message", "role": "assistant", "model": "fake", "content": content, "stop_reason": reason, "stop_sequence": nil, "usage": usage}
+		return object{"id": id, "type": "message", "role": "assistant", "model": "fake", "content": content, "stop_reason": reason, "stop_sequence": nil, "usage": usage}
 	}
 	return message([]any{object{"type": "text", "text": done}}, "end_turn"), []any{
 		object{"type": "message_start", "message": message([]any{}, nil)},
@@ -151,10 +188,17 @@ func google(body []byte) (any, []any) {
 	if file := toRead(body, "read_file"); file != "" {
 		part = object{"functionCall": object{"name": "read_file", "args": object{"file_path": file}}}
 	}
+	if tool, arguments := toSave(body); tool != "" {
+		part = object{"functionCall": object{"name": tool, "args": arguments}}
+	}
 	answer := object{"candidates": []any{object{"content": object{"role": "model", "parts": []any{part}}, "finishReason": "STOP", "index": 0}},
 		"usageMetadata": object{"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}, "modelVersion": "fake"}
 	return answer, []any{answer}
 }
+
+// reported is true once a model has told Codex of a long history: each time it is told so, Codex
+// compacts.
+var reported atomic.Bool
 
 func openAI(body []byte) (any, []any) {
 	item := object{"type": "message", "id": "m_1", "role": "assistant", "content": []any{object{"type": "output_text", "text": done}}}
@@ -164,7 +208,15 @@ func openAI(body []byte) (any, []any) {
 			item = object{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": tool, "arguments": string(arguments)}
 		}
 	}
-	usage := object{"input_tokens": 10, "input_tokens_details": nil, "output_tokens": 5, "output_tokens_details": nil, "total_tokens": 15}
+	if tool, input := toSave(body); tool != "" {
+		arguments, _ := json.Marshal(input)
+		item = object{"type": "function_call", "id": "fc_2", "call_id": "call_2", "namespace": "mcp__memcore", "name": tool, "arguments": string(arguments)}
+	}
+	tokens := 10
+	if strings.Contains(string(body), compactWord) && !reported.Swap(true) {
+		tokens = 200_000
+	}
+	usage := object{"input_tokens": tokens, "input_tokens_details": nil, "output_tokens": 5, "output_tokens_details": nil, "total_tokens": tokens + 5}
 	return object{}, []any{
 		object{"type": "response.created", "response": object{"id": "r_1"}},
 		object{"type": "response.output_item.done", "output_index": 0, "item": item},
