@@ -249,7 +249,7 @@ func (h *hookRun) deliver(answer httpapi.HookReply, e hook.Event, dir string) {
 
 // fail says once a session that there is no memory: no prompt would show it.
 func (h *hookRun) fail(w *app.Workspace, e hook.Event, err error) {
-	_, _ = h.stdout.raw.Write(e.Warn("memcore: this session has no memory: " + plain.OneLine(err.Error()) + "; 'memcore doctor' says more"))
+	_, _ = h.stdout.raw.Write(e.Reply("", "memcore: this session has no memory: "+plain.OneLine(err.Error())+"; 'memcore doctor' says more"))
 	h.keepProblem(w, err.Error())
 }
 

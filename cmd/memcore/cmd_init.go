@@ -124,7 +124,24 @@ func runInit(ctx context.Context, a *cli, r initRequest) error {
 	if err := printSetup(a, report, plan.proposal); err != nil || !done {
 		return err
 	}
-	return printEnding(a, plan, r)
+	trusted, err := askForTrust(ctx, a, r)
+	if err != nil {
+		return err
+	}
+	return printEnding(a, plan, r, trusted)
+}
+
+// askForTrust asks about the folder, unless nobody is to be asked, and reports whether it is trusted.
+func askForTrust(ctx context.Context, a *cli, r initRequest) (bool, error) {
+	if r.yes || a.json {
+		m, err := a.Curated().Layer().Load(ctx)
+		return m.Trusted, err
+	}
+	if err := a.Load(); err != nil { // with the names of memory files that init has entered
+		return false, err
+	}
+	_, m, err := loadCurated(ctx, a)
+	return m.Trusted, err
 }
 
 // An initPlan is what init has found, and what it would do.

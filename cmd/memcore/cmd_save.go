@@ -112,7 +112,9 @@ func saveText(ctx context.Context, a *cli, r notes.SaveRequest, yes bool) error 
 		return nil
 	}
 	if r.Target != notes.TargetGlobal {
-		remindOfTrust(ctx, a)
+		if err := remindOfTrust(ctx, a); err != nil {
+			return err
+		}
 	}
 	return a.printLine("added to %s", saved.Path)
 }

@@ -93,7 +93,7 @@ func measureStatus(ctx context.Context, a *cli) (status, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Trusted, s.untrusted = m.Trusted, a.Curated().Untrusted(ctx, m)
+	s.Trusted, s.untrusted = m.Trusted, len(a.Curated().Untrusted(ctx, m))
 	return s, nil
 }
 

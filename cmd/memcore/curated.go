@@ -33,7 +33,7 @@ func loadCurated(ctx context.Context, a *cli) (*curated.Layer, curated.Memory, e
 	if err != nil {
 		return nil, m, err
 	}
-	if !m.Trusted && a.asks() && a.Curated().Untrusted(ctx, m) > 0 {
+	if !m.Trusted && a.asks() && len(a.Curated().Untrusted(ctx, m)) > 0 {
 		decided, err := trustDialog(ctx, a, m.Project)
 		if err != nil {
 			return nil, m, err
@@ -58,7 +58,7 @@ func noteCurated(ctx context.Context, a *cli, m curated.Memory) {
 	for _, w := range m.Warnings {
 		a.note("%s", w)
 	}
-	if n := a.Curated().Untrusted(ctx, m); n > 0 && a.NotCurated() == nil {
+	if n := len(a.Curated().Untrusted(ctx, m)); n > 0 && a.NotCurated() == nil {
 		a.note("%s of %s not used: the folder is not trusted; 'memcore trust list %s' shows them, 'memcore trust add' trusts them", plain.Count(n, "memory file"), m.Project, setup.Quoted(m.Project))
 	}
 }
@@ -78,11 +78,13 @@ func noteIgnored(a *cli, did, problems []string) {
 	}
 }
 
-// remindOfTrust notes an untrusted folder.
-func remindOfTrust(ctx context.Context, a *cli) {
-	if m, err := a.Curated().Layer().Load(ctx); err == nil && !m.Trusted && a.NotCurated() == nil {
+// remindOfTrust asks about an untrusted folder, or notes it.
+func remindOfTrust(ctx context.Context, a *cli) error {
+	_, m, err := loadCurated(ctx, a)
+	if err == nil && !m.Trusted && a.NotCurated() == nil {
 		a.note("agents get it as reference only: the folder is not trusted ('memcore trust add')")
 	}
+	return err
 }
 
 func ignoreTarget(a *cli, target curated.Target) error {

@@ -113,7 +113,7 @@ func roundly(d time.Duration) string {
 }
 
 // printEnding says what to do now, what is kept where, and how to take it back.
-func printEnding(a *cli, plan initPlan, r initRequest) error {
+func printEnding(a *cli, plan initPlan, r initRequest, trusted bool) error {
 	if a.json {
 		return nil
 	}
@@ -133,7 +133,7 @@ func printEnding(a *cli, plan initPlan, r initRequest) error {
 		b.add("now", "start %s here, and ask about %s", strings.Join(titles, ", "), ask)
 		b.add("", "memcore explain --last shows what your last prompt got, and why")
 	}
-	if names := plan.project.MemoryFiles; len(names) > 0 {
+	if names := plan.project.MemoryFiles; len(names) > 0 && !trusted {
 		b.add("trust", "memcore trust add lets %s instruct agents that do not read them themselves", strings.Join(names, ", "))
 	}
 	b.add("kept", "the index in %s, which you can delete at any time", a.Names().Of(plan.at.Root))

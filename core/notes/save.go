@@ -111,6 +111,8 @@ type Saved struct {
 	Ignored string `json:"ignored,omitempty"`
 	// Waiting is a proposal's ID.
 	Waiting string `json:"waiting,omitempty"`
+	// Remark is that of SaveOptions.
+	Remark string `json:"remark,omitempty"`
 }
 
 // SaveOptions configure a Saver.
@@ -127,6 +129,8 @@ type SaveOptions struct {
 	Shown func(text string) string
 	// Label is for the journal; "" names the file.
 	Label string
+	// Remark returns what a model should know of a change that was made or waits, or ""; may be nil.
+	Remark func(c Change) string
 	// Longest limits a text, in bytes; 0 is no limit.
 	Longest int
 }
@@ -162,6 +166,15 @@ var (
 // Save adds a text to a memory file, unless that says so already (Saved.Reason). It plans again if
 // the file changes before Confirm answers.
 func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
+	saved, err := s.saveOrReplace(ctx, r)
+	if s.options.Remark != nil && err == nil && (saved.Written || saved.Waiting != "") {
+		saved.Remark = s.options.Remark(saved.Change)
+	}
+	return saved, err
+}
+
+// saveOrReplace saves a text, perhaps instead of one that waits.
+func (s *Saver) saveOrReplace(ctx context.Context, r SaveRequest) (Saved, error) {
 	saved, err := s.save(ctx, r)
 	if s.options.Waiting == nil || !errors.Is(err, ErrNoStatement) {
 		return saved, err
@@ -329,13 +342,19 @@ func strike(s Statement) (Edit, error) {
 
 // Answer returns what the tool says to the model.
 func (s Saved) Answer() string {
+	text := ""
 	switch {
 	case s.Written:
-		return fmt.Sprintf("Saved to %s, line %d.", s.Path, s.Line) + redactedNote(" ", s.Redacted)
+		text = fmt.Sprintf("Saved to %s, line %d.", s.Path, s.Line)
 	case s.Waiting != "":
-		return fmt.Sprintf("Not saved to %s yet: it waits for the user's yes as proposal %s. Tell them that 'memcore memory pending' shows and accepts it.", s.Path, s.Waiting) + redactedNote(" ", s.Redacted)
+		text = fmt.Sprintf("Not saved to %s yet: it waits for the user's yes as proposal %s. Tell them that 'memcore memory pending' shows and accepts it.", s.Path, s.Waiting)
+	default:
+		text = fmt.Sprintf("Not saved to %s: %s.", s.Path, strings.TrimSuffix(s.Reason, "."))
 	}
-	return fmt.Sprintf("Not saved to %s: %s.", s.Path, strings.TrimSuffix(s.Reason, ".")) + redactedNote(" ", s.Redacted)
+	if text += redactedNote(" ", s.Redacted); s.Remark != "" {
+		text += " " + s.Remark
+	}
+	return text
 }
 
 func redactedNote(separator string, found []Redaction) string {

@@ -140,25 +140,36 @@ func withoutContext(prompt string) string {
 // maxContext is in characters: Claude Code and Codex cut longer answers.
 const maxContext = 9_800
 
-// Reply adds a text to the agent's conversation; nil without one, or if the agent would misread it.
-func (e Event) Reply(text string) []byte {
-	if text == "" || e.Kind != Prompt && e.Kind != SessionStart && e.Kind != Tool {
+// Reply adds a text to the agent's conversation, and shows another one to the person; nil without
+// both, or if the agent would misread it.
+func (e Event) Reply(text, shown string) []byte {
+	if !e.Shows() {
+		shown = ""
+	}
+	if text+shown == "" || e.Kind != Prompt && e.Kind != SessionStart && e.Kind != Tool {
 		return nil
 	}
 	agent, _ := agents.Named(e.Agent)
 	if agent.EscapesAngles {
 		text = withoutAngles(text)
 	}
-	// Codex refuses other keys. It and Claude Code need the event's name.
-	reply := map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": e.Name, "additionalContext": text}}
+	reply := map[string]any{}
 	switch agent.Reply {
 	case agents.ReplyText:
 		return []byte(text + "\n")
 	case agents.ReplyFlat:
-		reply = map[string]any{"additional_context": text}
+		reply["additional_context"] = text
 		if e.Kind == Prompt {
 			reply["continue"] = true
 		}
+		return line(reply)
+	}
+	// Codex refuses other keys. It and Claude Code need the event's name.
+	if text != "" {
+		reply["hookSpecificOutput"] = map[string]any{"hookEventName": e.Name, "additionalContext": text}
+	}
+	if shown != "" {
+		reply["systemMessage"] = shown
 	}
 	return line(reply)
 }
@@ -180,14 +191,11 @@ func withoutAngles(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Warn shows a text to the user at the start of a session. It returns nil at other events, and for
-// agents that show none.
-func (e Event) Warn(text string) []byte {
+// Shows reports whether a reply can show a text to the person: agents do at the start of a session,
+// if at all.
+func (e Event) Shows() bool {
 	agent, _ := agents.Named(e.Agent)
-	if e.Kind != SessionStart || agent.Reply != agents.ReplyOutput {
-		return nil
-	}
-	return line(map[string]any{"systemMessage": text})
+	return e.Kind == SessionStart && agent.Reply == agents.ReplyOutput
 }
 
 func line(reply map[string]any) []byte {

@@ -45,6 +45,8 @@ type Memory interface {
 	// Notice does what the user's prompt asks of memory itself, and returns what they should know
 	// once, if anything. begins says that the session does.
 	Notice(ctx context.Context, e Event, begins bool) string
+	// Shown returns what the agent should show the person once, if anything.
+	Shown(ctx context.Context, e Event) string
 }
 
 // A Beginning is what a session begins with.
@@ -176,7 +178,8 @@ type answer struct {
 	begun   bool // the journal has the event
 
 	text    string
-	begins  bool // the session gets what it begins with
+	shown   string // to the person
+	begins  bool   // the session gets what it begins with
 	start   Beginning
 	applied Applied
 	result  core.Result // of the prompt, with explanations
@@ -215,6 +218,9 @@ func (a *answer) startSession(ctx context.Context) {
 	})
 	if resumed {
 		return
+	}
+	if a.event.Shows() && a.event.Source != "compact" {
+		a.shown = a.memory.Shown(ctx, a.event)
 	}
 	a.dir = a.event.Dir
 	if a.agent.BeginsAtPrompt || !begins && err == nil {
@@ -407,7 +413,7 @@ func fitting(r core.Result, open string, room int) core.Result {
 // finish returns the reply, and completes the entry.
 func (a *answer) finish() (reply []byte) {
 	e := a.event
-	reply = e.Reply(a.text)
+	reply = e.Reply(a.text, a.shown)
 	if a.begins { // also with nothing
 		a.dir = e.Dir
 		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Beginning})

@@ -40,6 +40,7 @@ type fakeMemory struct {
 	compacted int
 	judged    []string // transcripts
 	notice    string
+	shown     string
 	asked     []string
 	left      []string // paths that were left out of the last question
 	standing  []core.Statement
@@ -147,7 +148,29 @@ func (m *fakeMemory) FailedBefore(_ context.Context, e Event) (core.Failing, boo
 	return core.Failing{Key: "failure-1", Tried: "go test ./x", Cure: "cd server && go test ./...", Source: "a.jsonl#L3", Path: "a.jsonl", Sessions: 2}, e.Failed.Program == "go test", m.err
 }
 
+func (m *fakeMemory) Shown(context.Context, Event) string { return m.shown }
+
 func (m *fakeMemory) Notice(context.Context, Event, bool) string { return m.notice }
+
+// What concerns the person is shown to them where the agent can, and never told to the model. A
+// session that goes on does not show it again.
+func TestShown(t *testing.T) {
+	for sent, want := range map[string]string{
+		"claude start":  `{"hookSpecificOutput":{"additionalContext":"# Curated","hookEventName":"SessionStart"},"systemMessage":"not used"}` + "\n",
+		"codex start":   `{"hookSpecificOutput":{"additionalContext":"# Curated","hookEventName":"SessionStart"},"systemMessage":"not used"}` + "\n",
+		"gemini start":  `{"systemMessage":"not used"}` + "\n",
+		"claude anew":   `{"hookSpecificOutput":{"additionalContext":"# Curated","hookEventName":"SessionStart"}}` + "\n",
+		"cursor start":  `{"additional_context":"# Curated"}` + "\n",
+		"claude before": "",
+	} {
+		t.Run(sent, func(t *testing.T) {
+			e, err := Parse(events[sent].agent, []byte(events[sent].event))
+			require.NoError(t, err)
+			reply, _, _ := Handle(t.Context(), e, &fakeMemory{curated: "# Curated", shown: "not used"}, Options{})
+			require.Equal(t, want, string(reply))
+		})
+	}
+}
 
 // A notice comes whole at the start of a session, even beside long curated memory, or with the
 // first prompt of agents that take nothing at the start.
@@ -822,7 +845,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		reply := e.Reply("memory <x> \"quoted\"\nof two lines")
+		reply := e.Reply("memory <x> \"quoted\"\nof two lines", "")
 		if agent != agents.Text && len(reply) > 0 && !json.Valid(reply) {
 			t.Errorf("%s", reply)
 		}

@@ -14,15 +14,22 @@ import (
 	"github.com/memcore/memcore/core/notes"
 )
 
-// Ask asks the user by elicitation, at the client of ctx's call. The user may allow all changes of
-// the subject in the session. Without an answer the error wraps notes.ErrUnasked; the tool must
+// A Question is whether a subject may be changed. The user may allow that for the session.
+type Question struct {
+	Subject, Text string
+	// Offer is what the user may also say yes to; "" for nothing.
+	Offer string
+}
+
+// Ask asks the user by elicitation, at the client of ctx's call, and returns whether they say yes,
+// and whether to the offer, too. Without an answer the error wraps notes.ErrUnasked; the tool must
 // return others unchanged.
-func Ask(ctx context.Context, subject, question string) (bool, error) {
+func Ask(ctx context.Context, q Question) (yes, also bool, err error) {
 	a, ok := ctx.Value(askKey{}).(*asking)
 	if !ok {
-		return false, notes.ErrUnasked
+		return false, false, notes.ErrUnasked
 	}
-	return a.ask(ctx, subject, question)
+	return a.ask(ctx, q)
 }
 
 // Client returns the name that the client of ctx's call gives itself, or "".
@@ -55,52 +62,55 @@ var errNeeds = errors.New("the person has to be asked first")
 const (
 	confirmation = "confirmation"
 	always       = "always"
+	offer        = "offer"
 )
 
-func (a *asking) ask(ctx context.Context, subject, question string) (bool, error) {
-	if a.server.allowed.has(a.request.Session, subject) {
-		return true, nil
+func (a *asking) ask(ctx context.Context, q Question) (yes, also bool, err error) {
+	if a.server.allowed.has(a.request.Session, q.Subject) {
+		return true, false, nil
 	}
 	client := a.request.Session.InitializeParams()
 	if client == nil || client.Capabilities == nil || client.Capabilities.Elicitation == nil {
-		return false, notes.ErrUnasked
+		return false, false, notes.ErrUnasked
 	}
 	between := client.ProtocolVersion >= sessionlessFrom
 	form := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
 	if !between || a.request.Extra == nil || a.request.Extra.Header == nil { // else there is no session
 		form.Properties[always] = &jsonschema.Schema{Type: "boolean", Title: "Always allow in this session", Description: "Do not ask again before this file is changed.", Default: json.RawMessage("false")}
 	}
-	params := &mcp.ElicitParams{Message: question, RequestedSchema: form}
+	if q.Offer != "" {
+		form.Properties[offer] = &jsonschema.Schema{Type: "boolean", Title: q.Offer, Default: json.RawMessage("false")}
+	}
+	params := &mcp.ElicitParams{Message: q.Text, RequestedSchema: form}
 	var result *mcp.ElicitResult
 	if between {
-		sum := sha256.Sum256([]byte(subject + "\x00" + question))
+		sum := sha256.Sum256([]byte(q.Subject + "\x00" + q.Text))
 		state := hex.EncodeToString(sum[:])
 		answered, ok := a.request.Params.InputResponses[confirmation].(*mcp.ElicitResult)
 		if !ok || a.request.Params.RequestState != state { // the question was about another change
 			a.needs, a.state = params, state
-			return false, errNeeds
+			return false, false, errNeeds
 		}
 		result = answered
 	} else {
-		var err error
 		if result, err = a.request.Session.Elicit(ctx, params); err != nil {
 			if ctx.Err() != nil {
-				return false, ctx.Err()
+				return false, false, ctx.Err()
 			}
 			a.server.log.Warn("the client could not ask", "error", err)
-			return false, notes.ErrUnasked
+			return false, false, notes.ErrUnasked
 		}
 	}
 	switch result.Action {
 	case "accept":
 		if result.Content[always] == true && form.Properties[always] != nil {
-			a.server.allowed.add(a.server, a.request.Session, subject)
+			a.server.allowed.add(a.server, a.request.Session, q.Subject)
 		}
-		return true, nil
+		return true, q.Offer != "" && result.Content[offer] == true, nil
 	case "decline":
-		return false, nil
+		return false, false, nil
 	}
-	return false, notes.ErrUnasked
+	return false, false, notes.ErrUnasked
 }
 
 // allowed holds allowed subjects by session.

@@ -23,9 +23,16 @@ type keeper struct{ fakeMemory }
 
 func (k *keeper) Tools() []tools.Tool {
 	return []tools.Tool{tools.New("keep", "Keep.", func(ctx context.Context, p params) (tools.Answer, error) {
-		yes, err := Ask(ctx, p.Query, "Keep "+p.Query+"?")
+		q := Question{Subject: p.Query, Text: "Keep " + p.Query + "?"}
+		if p.Query == "jam" {
+			q.Offer = "Open it, too"
+		}
+		yes, also, err := Ask(ctx, q)
 		if errors.Is(err, notes.ErrUnasked) {
 			return tools.Answer{Text: "waits"}, nil
+		}
+		if also {
+			return tools.Answer{Text: "both"}, err
 		}
 		return tools.Answer{Text: fmt.Sprint("allowed: ", yes)}, err
 	})}
@@ -43,6 +50,7 @@ func TestAsk(t *testing.T) {
 		asked   []string
 	}{
 		"accept":  {[]*mcp.ElicitResult{yes(nil), yes(map[string]any{"always": false})}, []string{"a", "a"}, []string{"allowed: true", "allowed: true"}, []string{"Keep a?", "Keep a?"}},
+		"offer":   {[]*mcp.ElicitResult{yes(map[string]any{"offer": true})}, []string{"jam", "a"}, []string{"both", "allowed: true"}, []string{"Keep jam?", "Keep a?"}},
 		"decline": {[]*mcp.ElicitResult{{Action: "decline"}, yes(nil)}, []string{"a", "a"}, []string{"allowed: false", "allowed: true"}, []string{"Keep a?", "Keep a?"}},
 		"cancel":  {[]*mcp.ElicitResult{{Action: "cancel"}}, []string{"a"}, []string{"waits"}, []string{"Keep a?"}},
 		"always":  {[]*mcp.ElicitResult{yes(map[string]any{"always": true}), yes(nil)}, []string{"a", "a", "b", "a"}, []string{"allowed: true", "allowed: true", "allowed: true", "allowed: true"}, []string{"Keep a?", "Keep b?"}},
@@ -149,7 +157,7 @@ func TestAnswerToAnotherQuestion(t *testing.T) {
 }
 
 func TestAskNobody(t *testing.T) {
-	_, err := Ask(t.Context(), "a", "Keep a?")
+	_, _, err := Ask(t.Context(), Question{Subject: "a", Text: "Keep a?"})
 	require.ErrorIs(t, err, notes.ErrUnasked)
 	for transport, connect := range transports {
 		t.Run(transport, func(t *testing.T) {

@@ -134,23 +134,45 @@ func limit[T int | time.Duration](n T) T {
 	return n
 }
 
-// Untrusted counts the files that trust in the project would add to a loaded memory, without
+// Untrusted returns the files that trust in the project would add to a loaded memory, without
 // plugins. With trust, the workspace's own settings may name more files.
-func (c Curated) Untrusted(ctx context.Context, m curated.Memory) int {
+func (c Curated) Untrusted(ctx context.Context, m curated.Memory) (files []curated.File) {
 	if !m.Trusted {
 		if there, err := c.ifTrusted(c.w.Dir, m.Project); err == nil {
 			if m, err = curated.New(there.Curated().Options(c.w.Trust())).Load(ctx); err != nil {
-				return 0 // cancelled
+				return nil // cancelled
 			}
 		}
 	}
-	n := 0
 	for _, f := range m.Files {
 		if f.Untrusted && f.Plugin == "" {
-			n++
+			files = append(files, f)
 		}
 	}
-	return n
+	return files
+}
+
+// Undecided returns the root of a file's project if nobody has decided whether that may instruct
+// agents, else "".
+func (c Curated) Undecided(file string) string {
+	root := paths.Resolve(c.w.CuratedProject(c.w.Settings))
+	if _, inside := paths.Within(root, paths.Resolve(filepath.Dir(file))); !inside || c.w.Home == "" {
+		return ""
+	}
+	if _, decided, err := c.w.Trust().Of(root); decided || err != nil {
+		return ""
+	}
+	return root
+}
+
+// Instructs reports whether agents get a file as instruction.
+func (c Curated) Instructs(file string) bool {
+	dir := paths.Resolve(filepath.Dir(file))
+	if _, own := paths.Within(paths.Resolve(c.w.Beans()), dir); own {
+		return true
+	}
+	covering, err := c.trust().Covering(dir)
+	return covering != "" && err == nil
 }
 
 // ifTrusted returns the workspace of a folder with its settings if a root were trusted.

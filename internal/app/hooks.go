@@ -23,6 +23,7 @@ import (
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/text/plain"
 )
 
@@ -265,6 +266,36 @@ func (w *Workspace) Record(e hook.Event, known journal.Entry) {
 	entry := e.Entry(time.Now(), w.Settings.Hook.Log)
 	known.Head, known.Event = entry.Head, entry.Event
 	_ = at.Journal().Append(context.Background(), known) // even if time is up
+}
+
+// Shown implements hook.Memory. It names memory files that agents do not get as long as nobody has
+// decided about their folder; each of them once.
+func (s hookMemory) Shown(ctx context.Context, e hook.Event) string {
+	m, err := curated.New(s.workIn(s.curatedOptions(), s.folder)).Load(ctx)
+	if err != nil || m.Trusted || s.NotCurated() != nil {
+		return ""
+	}
+	if _, decided, err := s.Trust().Of(m.Project); decided || err != nil {
+		return ""
+	}
+	var unused []string
+	for _, f := range s.Curated().Untrusted(ctx, m) {
+		if !slices.Contains(s.agent.names, filepath.Base(f.File)) {
+			unused = append(unused, f.File)
+		}
+	}
+	known := true
+	_, err = jsonfile.ChangeDerived(ctx, s.at.Untrusted(), func(told *[]string) error {
+		known = !slices.ContainsFunc(unused, func(file string) bool { return !slices.Contains(*told, file) })
+		if !known {
+			*told = unused
+		}
+		return nil
+	})
+	if known || err != nil {
+		return ""
+	}
+	return fmt.Sprintf("memcore does not use %s here, since nobody has trusted this folder: 'memcore trust list .' shows what they are, 'memcore trust add' trusts them.", plain.Count(len(unused), "memory file"))
 }
 
 // Notice implements hook.Memory. It saves what a prompt asks to remember, decides as a prompt says,

@@ -48,7 +48,7 @@ func newToolbox(w *Workspace, ask func(context.Context, notes.Change) (bool, err
 
 // modelTools are the tools of agents.
 func (s *Service) modelTools() ([]tools.Tool, error) {
-	box, err := newToolbox(s.Workspace, AskClient)
+	box, err := newToolbox(s.Workspace, s.Workspace.askClient)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (t toolbox) memoryFiles() notes.Mounted {
 }
 
 func (t toolbox) saveTool() tools.Tool {
-	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: maxSave, Waiting: t.w.Notes().Proposals()}
+	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: maxSave, Waiting: t.w.Notes().Proposals(), Remark: t.untrusted}
 	o.Confirm = t.confirm
 	if t.w.Settings.Save.RequireConfirmation {
 		o.Wait = func(ctx context.Context, r notes.SaveRequest, c notes.Change) (string, error) {
@@ -222,13 +222,38 @@ func Subject(c notes.Change) string { return c.File + "\x00" + c.Also }
 // maxQuestion limits the diff in a question, in bytes.
 const maxQuestion = 8 << 10
 
-// AskClient asks the user of an MCP client about a change.
-func AskClient(ctx context.Context, c notes.Change) (bool, error) {
+// askClient asks the user of an MCP client about a change. If nobody has decided about the trust of
+// its folder, they can do so with the same answer.
+func (w *Workspace) askClient(ctx context.Context, c notes.Change) (bool, error) {
 	shown, _ := sanitize.Reveal(c.Diff)
 	if len(shown) > maxQuestion {
 		shown = strings.ToValidUTF8(shown[:maxQuestion], "") + "\n… (the rest is not shown)"
 	}
-	return mcp.Ask(ctx, Subject(c), "A model asks to change "+plain.OneLine(c.Path)+", which agents are given as instructions. Allow it?\n\n"+shown)
+	what, offer, contents := ", which agents are given as instructions", "", ""
+	root := w.Curated().Undecided(c.File)
+	if !w.Curated().Instructs(c.File) {
+		what = ". Its folder is not trusted, so agents only find it as reference"
+		if root != "" {
+			inside, err := w.Curated().Contents(ctx, root)
+			if err != nil {
+				return false, err
+			}
+			offer, contents = "Trust the folder "+plain.OneLine(root)+": its memory files instruct agents", "\n\n"+inside.String()
+		}
+	}
+	yes, trusted, err := mcp.Ask(ctx, mcp.Question{Subject: Subject(c), Text: "A model asks to change " + plain.OneLine(c.Path) + what + ". Allow it?\n\n" + shown + contents, Offer: offer})
+	if yes && trusted && err == nil {
+		_, err = w.Trust().Set(ctx, root, true)
+	}
+	return yes, err
+}
+
+// untrusted tells the model that a saved text does not become an instruction yet.
+func (t toolbox) untrusted(c notes.Change) string {
+	if t.w.Curated().Instructs(c.File) {
+		return ""
+	}
+	return "Agents only find " + t.files.Name(c.Path) + " as reference, since its folder is not trusted. Tell the user that 'memcore trust add' makes it instruct agents."
 }
 
 // located returns the cited lines, or all statements with a text.

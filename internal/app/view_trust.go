@@ -65,7 +65,7 @@ func (v page) trustFolders(ctx context.Context, m curated.Memory) ([]view.TrustF
 			}
 		}
 		if folder == m.Project && !one.Trusted {
-			one.Waiting = v.s.Curated().Untrusted(ctx, m)
+			one.Waiting = len(v.s.Curated().Untrusted(ctx, m))
 		}
 		all = append(all, one)
 	}

@@ -76,7 +76,7 @@ func (d *doctor) layer(ctx context.Context, layer *curated.Layer, m curated.Memo
 	}
 	d.exposed(layer, m)
 	if _, decided, _ := w.Trust().Of(m.Project); !decided {
-		if n := w.Curated().Untrusted(ctx, m); n > 0 {
+		if n := len(w.Curated().Untrusted(ctx, m)); n > 0 {
 			d.warn("trust", "check it with memcore trust list "+setup.Quoted(m.Project)+", then: memcore trust add", "%s of the workspace not used: it is not trusted", plain.Count(n, "memory file"))
 		}
 	}
