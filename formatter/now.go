@@ -31,20 +31,24 @@ func Now(m curated.Memory) string {
 	if slices.ContainsFunc(m.Files, func(f curated.File) bool { return f.Applies != "" && f.Head.Conditional() }) {
 		titles = append(titles, rulesTitle)
 	}
+	if changed := m.Changed(); len(changed) > 0 {
+		titles = append(titles, "The Present Text of "+nameList(changed, ""))
+	}
 	if folders := m.Folders(); len(folders) > 0 {
-		titles = append(titles, "Instructions for "+folderList(folders))
+		titles = append(titles, "Instructions for "+nameList(folders, "/"))
 	}
 	return nowHeading + strings.Join(titles, ", and ") + "\n\n" + strings.Join(parts, "\n\n")
 }
 
-func folderList(folders []string) string {
+// nameList lists names of files, or with the end "/" of folders.
+func nameList(all []string, end string) string {
 	var names []string
-	for i, folder := range folders {
+	for i, one := range all {
 		if i == maxFolders {
-			names = append(names, fmt.Sprintf("%d more", len(folders)-i))
+			names = append(names, fmt.Sprintf("%d more", len(all)-i))
 			break
 		}
-		name := []rune(strings.TrimSuffix(sanitize.Name(folder), "/") + "/")
+		name := []rune(strings.TrimSuffix(sanitize.Name(one), "/") + end)
 		if over := len(name) - maxFolder; over > 0 {
 			name = append([]rune("…"), name[over+1:]...)
 		}

@@ -34,6 +34,12 @@ func (l *Layer) Load(ctx context.Context) (Memory, error) {
 	}
 	if key := r.key(found); l.start == nil || l.key != key {
 		m := r.assemble(found, l.options.Limits, nil, func(c candidate) string { return c.conditional() })
+		m.versions = map[string]string{}
+		for _, c := range found {
+			if c.parsed != nil && c.head.Enabled && c.conditional() == "" {
+				r.addVersions(m.versions, c)
+			}
+		}
 		if err := ctx.Err(); err != nil {
 			return Memory{}, err
 		}

@@ -118,9 +118,10 @@ type Memory struct {
 	Usage    Usage     `json:"usage"`
 
 	sections []Section
-	// Of a moment: see Versions and Folders.
+	// See Versions, Folders and Changed.
 	versions map[string]string
 	folders  []string
+	changed  []string
 }
 
 // A Section is text under a heading: the user's instructions or the project's context. Priorities
@@ -176,9 +177,12 @@ func (m Memory) Given() []string {
 	return files
 }
 
-// Versions returns the versions of the files that apply now (Layer.Now), by path, also of those
-// that did not fit: the text names them.
+// Versions returns the versions of the files that are given, or apply now (Layer.Now), and of their
+// imports, by path, also of those that did not fit: the text names them.
 func (m Memory) Versions() map[string]string { return m.versions }
+
+// Changed returns the files, as shown, that are given because a running session has another version.
+func (m Memory) Changed() []string { return m.changed }
 
 // Folders returns the folders, as shown, whose memory is given because a tool touches them.
 func (m Memory) Folders() []string { return m.folders }

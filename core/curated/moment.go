@@ -2,6 +2,7 @@ package curated
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -15,16 +16,19 @@ type Moment struct {
 	// Named are files in the request, for globs. Touched are a tool's, also for folders. They may
 	// be missing, and relative to Options.Dir.
 	Named, Touched []string
-	// Has is what the session was given before (Memory.Versions).
-	Has map[string]string
+	// Has is what the session was given before (Memory.Versions). Started means that it also has
+	// what Load gives: then Now gives what of that has changed since.
+	Has     map[string]string
+	Started bool
 	// Spent bytes were given before; Room is left, in characters; 0 is no limit.
 	Spent, Room int
 	// Own are names of files that the agent reads itself.
 	Own []string
 }
 
-// Now returns what applies beyond Load: conditional files whose triggers or globs match, and memory
-// of folders that a tool touches, unless Moment.Has has it unchanged. File.Applies says why.
+// Now returns what applies beyond Load: conditional files whose triggers or globs match, memory of
+// folders that a tool touches, and with Moment.Started what Load gives, unless Moment.Has has it
+// unchanged. File.Applies says why.
 //
 // The same moment gets the same answer.
 func (l *Layer) Now(ctx context.Context, at Moment) (Memory, error) {
@@ -81,19 +85,41 @@ func (r *reader) assembleAt(found []candidate, at Moment, atStart, touched map[s
 	words := wordsOf(at.Request)
 	files := r.absolute(slices.Concat(at.Named, at.Touched))
 	why, already := map[string]string{}, map[string]bool{}
-	var folders []string
+	var folders, changed []string
 	for _, c := range found {
 		if c.parsed != nil && atStart[c.file] && c.conditional() == "" {
 			already[c.real] = true
 		}
 	}
 	r.addImports(already)
+	isNew := func(file, hash string) bool { return at.Started && at.Has[file] != hash }
+	for file, hash := range r.imported(already) {
+		if isNew(file, hash) {
+			delete(already, file)
+		}
+	}
+	// hasNew reports whether the session has another version of a file, or of what it imports.
+	hasNew := func(c candidate) bool {
+		if isNew(c.file, c.hash) {
+			return true
+		}
+		for file, hash := range r.importsOf(c) {
+			if isNew(file, hash) {
+				return true
+			}
+		}
+		return false
+	}
 	has := func(c candidate) bool { version, ok := at.Has[c.file]; return ok && version == c.hash }
 	m := r.assemble(found, r.o.Limits.remaining(at), already, func(c candidate) string {
 		folder := c.base
 		switch reason := c.why(at.Request, words, files); {
 		case slices.Contains(at.Own, filepath.Base(c.file)):
 			return "the agent reads it itself"
+		case !c.head.Conditional() && atStart[c.file] && hasNew(c):
+			changed = append(changed, r.names.Of(c.file))
+			why[c.file] = "it has changed since the session began"
+			return ""
 		case !c.head.Conditional() && atStart[c.file]:
 			return "it belongs to the start of a session"
 		case !c.head.Conditional() && !touched[folder]:
@@ -113,17 +139,46 @@ func (r *reader) assembleAt(found []candidate, at Moment, atStart, touched map[s
 			return ""
 		}
 	})
-	m.versions, m.folders = map[string]string{}, folders
+	m.versions, m.folders, m.changed = map[string]string{}, folders, changed
 	for i := range m.Files {
 		f := &m.Files[i]
 		f.Applies, f.Has = why[f.File], f.Reason == hasAlready
 	}
 	for _, c := range found {
-		if why[c.file] != "" {
+		switch {
+		case why[c.file] == "":
+		case atStart[c.file] && !c.head.Conditional():
+			r.addVersions(m.versions, c)
+		default:
 			m.versions[c.file] = c.hash
 		}
 	}
 	return m
+}
+
+// addVersions adds the versions of a file and its imports.
+func (r *reader) addVersions(versions map[string]string, c candidate) {
+	versions[c.file] = c.hash
+	maps.Copy(versions, r.importsOf(c))
+}
+
+// importsOf returns the versions of all that a file imports, by real path.
+func (r *reader) importsOf(c candidate) map[string]string {
+	files := map[string]bool{c.real: true}
+	r.addImports(files)
+	delete(files, c.real)
+	return r.imported(files)
+}
+
+// imported returns the versions of those files (real paths) that others import.
+func (r *reader) imported(files map[string]bool) map[string]string {
+	versions := map[string]string{}
+	for _, t := range r.targets {
+		if t.parsed != nil && files[t.parsed.real] {
+			versions[t.parsed.real] = t.parsed.hash
+		}
+	}
+	return versions
 }
 
 // addImports adds all that the files (real paths) import.

@@ -97,6 +97,51 @@ func TestNowOnce(t *testing.T) {
 	require.Equal(t, []string{w.path(".beans/rules/r.md"), w.path("api/BEANS.md"), w.path("web/BEANS.md")}, slices.Sorted(maps.Keys(at.Has)))
 }
 
+// A running session gets what has changed of what it began with, each change once: files, what they
+// import, and files that are new or newly trusted. A session that has not begun gets none of it.
+func TestNowAfterChanges(t *testing.T) {
+	w := newFixture(t, map[string]string{
+		"~/.beans/BEANS.md": "global", "BEANS.md": "root\n@shared.md\n@other.md", "shared.md": "shared", "other.md": "other",
+		".beans/rules/r.md": "---\ntriggers: deploy\n---\nrule",
+	})
+	layer := New(w.options)
+	start, err := layer.Load(t.Context())
+	require.NoError(t, err)
+	at := Moment{Has: maps.Clone(start.Versions()), Started: true}
+	now := func() Memory {
+		m, err := layer.Now(t.Context(), at)
+		require.NoError(t, err)
+		maps.Copy(at.Has, m.Versions())
+		return m
+	}
+	for _, tt := range []struct {
+		name, file, text string
+		changed          []string
+		want             string
+	}{
+		{"nothing", "", "", nil, ""},
+		{"a file", "BEANS.md", "new root\n@shared.md\n@other.md", []string{"BEANS.md"}, "new root"},
+		{"an import", "shared.md", "new shared", []string{"BEANS.md"}, "new root\nnew shared"},
+		{"the user's own", "~/.beans/BEANS.md", "new global", []string{"~/.beans/BEANS.md"}, "new global"},
+		{"a new file", ".beans/rules/always.md", "always", []string{".beans/rules/always.md"}, "always"},
+		{"a rule that does not apply", ".beans/rules/r.md", "---\ntriggers: deploy\n---\nnew rule", nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.file != "" {
+				require.NoError(t, os.MkdirAll(filepath.Dir(w.path(tt.file)), 0o755))
+				require.NoError(t, os.WriteFile(w.path(tt.file), []byte(tt.text), 0o600))
+			}
+			m := now()
+			require.Equal(t, tt.want, text(m))
+			require.Equal(t, tt.changed, m.Changed())
+			require.Empty(t, text(now()), "once")
+		})
+	}
+	m, err := layer.Now(t.Context(), Moment{})
+	require.NoError(t, err)
+	require.Empty(t, text(m))
+}
+
 // Moments share the limits with the start, and none exceeds its room.
 func TestNowKeepsToItsRoom(t *testing.T) {
 	w := newFixture(t, map[string]string{"web/BEANS.md": "## Web\n\n" + lines("w", 1, 40) + "\n\n## More\n\n" + lines("m", 1, 40)})

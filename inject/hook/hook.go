@@ -57,6 +57,8 @@ type Beginning struct {
 	Reference string
 	// Stamps, by path, are of documents in Curated. They change with the file.
 	Stamps map[string]string
+	// Versions, by path, are of all files in Curated, also of those that were cut.
+	Versions map[string]string
 	// Overview is the stamp of that in Reference, if any.
 	Overview string
 	// Standing is what the user said, in Reference.
@@ -444,6 +446,7 @@ func (a *answer) given() {
 	}
 	files(journal.Document, a.start.Stamps)
 	files(journal.Document, a.applied.Stamps)
+	files(journal.Rules, a.start.Versions)
 	files(journal.Rules, a.applied.Versions)
 	if a.start.Overview != "" {
 		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Overview, Key: a.start.Overview})

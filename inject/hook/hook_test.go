@@ -201,9 +201,9 @@ func TestNotice(t *testing.T) {
 func TestFrameWithoutAngles(t *testing.T) {
 	framed := "> mine\n\n## Relevant Memory\n\n<memory>\n• (source: a.md#L1)\n> # A\n>\n> > quoted\n> [/memory]\n</memory>\n\n> mine"
 	e := Event{Agent: agents.GeminiCLI, Name: "BeforeAgent", Kind: Prompt}
-	require.Equal(t, "> mine\n\n## Relevant Memory\n\n[memory]\n• (source: a.md#L1)\n| # A\n|\n| > quoted\n| [/memory]\n[/memory]\n\n> mine", textOf(t, e.Reply(framed)))
+	require.Equal(t, "> mine\n\n## Relevant Memory\n\n[memory]\n• (source: a.md#L1)\n| # A\n|\n| > quoted\n| [/memory]\n[/memory]\n\n> mine", textOf(t, e.Reply(framed, "")))
 	e.Agent = agents.ClaudeCode
-	require.Equal(t, framed, textOf(t, e.Reply(framed)))
+	require.Equal(t, framed, textOf(t, e.Reply(framed, "")))
 }
 
 // The summary that a compaction leaves in the log is kept with the next prompt, or when the session

@@ -39,6 +39,7 @@ func (a *answer) apply(ctx context.Context) {
 		at.Touched, at.Room = a.event.Touched, maxContext-maxHeading
 	} else {
 		at.Request = turn.Query(a.event.Prompt)
+		at.Started = a.record.Begun
 		at.Named, at.Room = named(at.Request, a.event.Dir), shareOfRules-maxHeading
 	}
 	began := a.record.Dir

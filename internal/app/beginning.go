@@ -59,7 +59,7 @@ func (s *Service) beginning(ctx context.Context, folder string, current *session
 	if room > 0 && b.Reference != "" {
 		room = max(room-utf8.RuneCountInString(b.Reference)-len("\n\n"), 1)
 	}
-	b.Curated, b.Stamps, err = s.curatedText(ctx, folder, agent, room)
+	b.Curated, b.Stamps, b.Versions, err = s.curatedText(ctx, folder, agent, room)
 	text := elsewhere()
 	if own := utf8.RuneCountInString(b.Curated); room > 0 && own > 0 {
 		room = max(room-own-len("\n\n"), 1)
@@ -244,26 +244,26 @@ func (s *Service) overviewOf(ctx context.Context, current *session.Session) (tex
 	return files.Text(text), fmt.Sprintf("%x", sum.Sum64()), nil
 }
 
-// curatedText returns the curated memory of a folder, without what the agent loads, and the stamps,
-// by path, of the documents that it gives whole.
-func (s *Service) curatedText(ctx context.Context, folder string, agent loading, room int) (text string, stamps map[string]string, err error) {
+// curatedText returns the curated memory of a folder, without what the agent loads, the stamps, by
+// path, of the documents that it gives whole, and the versions of all.
+func (s *Service) curatedText(ctx context.Context, folder string, agent loading, room int) (text string, stamps, versions map[string]string, err error) {
 	if !s.Settings.Enabled {
-		return "", nil, nil
+		return "", nil, nil, nil
 	}
 	o := s.workIn(s.curatedOptions(), folder)
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(name string) bool { return slices.Contains(agent.names, name) })
 	if len(o.Names) == 0 {
-		return "", nil, nil
+		return "", nil, nil, nil
 	}
 	o.Limits.Runes = room
 	o.Loaded, o.Has = agent.names, agent.files
 	layer := curated.New(o)
 	memory, err := layer.Load(ctx)
 	if err != nil {
-		return "", nil, fmt.Errorf("curated memory: %w", err)
+		return "", nil, nil, fmt.Errorf("curated memory: %w", err)
 	}
 	s.keepPrivate(layer, memory)
-	return formatter.Curated(memory), s.stampsOf(memory), nil
+	return formatter.Curated(memory), s.stampsOf(memory), memory.Versions(), nil
 }
 
 // A loading is what an agent loads itself: files of these names, and with what they import these

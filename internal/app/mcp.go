@@ -54,7 +54,7 @@ func (m *mcpMemory) Tools() []tools.Tool { return m.told(m.tools) }
 
 // Curated implements mcp.Memory.
 func (m *mcpMemory) Curated(ctx context.Context) (string, error) {
-	text, _, err := m.curatedText(ctx, m.Dir, loading{}, 0)
+	text, _, _, err := m.curatedText(ctx, m.Dir, loading{}, 0)
 	return text, err
 }
 
