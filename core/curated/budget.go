@@ -47,12 +47,15 @@ func (l Limits) maxList() int {
 type portion struct {
 	*body
 	path     string // as shown
-	context  bool   // of the project
-	order    []int  // units, in the order in which they are given
-	given    int    // how many of them are
+	tier     Tier
+	priority int
+	context  bool  // of the project
+	order    []int // units, in the order in which they are given
+	given    int   // how many of them are
 	measured bool
 	size     size // of the given text with its note, if measured
 	noteSize size
+	whole    size // uncut, about; zero until it is measured
 }
 
 // A budget gives each unit that fits, by priority, then in order.
@@ -71,9 +74,10 @@ func (r *reader) budget(all []candidate, limits Limits) *budget {
 	if limits.Tokens >= 0 {
 		b.count = r.o.Count
 	}
+	priorities := prioritiesOf(all)
 	for _, c := range all {
 		c.longest = b.longest
-		b.portions = append(b.portions, &portion{body: c.body, path: r.names.Of(c.file), context: isContext(c.tier)})
+		b.portions = append(b.portions, &portion{body: c.body, path: r.names.Of(c.file), tier: c.tier, priority: priorities[c.file], context: isContext(c.tier)})
 	}
 	return b
 }
@@ -232,7 +236,7 @@ func (b *budget) chooseUnits() {
 	for range maxRounds {
 		any := false
 		for i, p := range slices.Backward(b.portions) {
-			any = p.given < len(p.order) && b.giveFitting(i, 0) || any
+			any = p.given < len(p.order) && b.giveFitting(i, 0, b.limits) || any
 		}
 		if !any {
 			break
@@ -250,13 +254,14 @@ func (b *budget) fill(i int) {
 	p.split(b.limits)
 	p.order = p.body.order()
 	p.setFirst(len(p.order))
-	if !fits(b.total(i), b.limits) {
+	limits := b.besideFloors(i)
+	if !fits(b.total(i), limits) {
 		n := sort.Search(len(p.order)-1, func(n int) bool {
 			p.setFirst(n + 1)
-			return !fits(b.total(i), b.limits)
+			return !fits(b.total(i), limits)
 		})
 		p.setFirst(n)
-		b.giveFitting(i, i)
+		b.giveFitting(i, i, limits)
 	}
 	if p.given > 0 {
 		lines, _ := p.current()
@@ -264,19 +269,51 @@ func (b *budget) fill(i int) {
 	}
 }
 
+// floorShare is the part of each limit that a tier has for itself.
+const floorShare = 5
+
+// besideFloors returns the limits for the portion i and those of higher priority: tiers of which
+// nothing is given yet keep a floor, or what they have if that is less, so that one long file leaves
+// something of each. Memory of an explicitly lower priority has none.
+func (b *budget) besideFloors(i int) Limits {
+	sizes := map[Tier]size{}
+	for _, p := range b.portions[:i] {
+		begun := slices.ContainsFunc(b.portions[i:], func(other *portion) bool { return other.tier == p.tier })
+		if !begun && p.priority >= b.portions[i].priority && len(p.lines) > 0 {
+			if p.whole == (size{}) {
+				p.whole = b.measure(p.lines, "").plus(size{lines: 1, tokens: 8, runes: utf8.RuneCountInString(heading(p.context)) + 4})
+			}
+			sizes[p.tier] = sizes[p.tier].plus(p.whole)
+		}
+	}
+	l := b.limits
+	for _, s := range sizes {
+		if l.Lines > 0 {
+			l.Lines -= min(s.lines, b.limits.Lines/floorShare)
+		}
+		if l.Tokens > 0 {
+			l.Tokens -= min(s.tokens, b.limits.Tokens/floorShare)
+		}
+		if l.Runes > 0 {
+			l.Runes -= min(s.runes, b.limits.Runes/floorShare)
+		}
+	}
+	return l
+}
+
 // giveFitting reports whether a unit fitted; portions before from are left out.
-func (b *budget) giveFitting(i, from int) (any bool) {
+func (b *budget) giveFitting(i, from int, limits Limits) (any bool) {
 	p := b.portions[i]
 	used, work := b.total(from), 0
 	for _, unit := range p.order {
 		if work > maxWork || b.ctx.Err() != nil {
 			break
 		}
-		if !p.available(unit) || b.statedElsewhere(i, unit) || !b.mayFit(p, unit, used) {
+		if !p.available(unit) || b.statedElsewhere(i, unit) || !mayFit(p, unit, used, b.count, limits) {
 			continue
 		}
 		p.set(unit, true)
-		if total := b.total(from); fits(total, b.limits) {
+		if total := b.total(from); fits(total, limits) {
 			any, used = true, total
 			continue
 		}
@@ -289,14 +326,14 @@ func (b *budget) giveFitting(i, from int) (any bool) {
 }
 
 // mayFit judges a unit by its own size.
-func (b *budget) mayFit(p *portion, unit int, used size) bool {
+func mayFit(p *portion, unit int, used size, count func(string) int, limits Limits) bool {
 	if p.given+1 >= len(p.order) || p.given == 0 {
 		return true // a note may become unnecessary
 	}
-	least := p.minSize(unit, b.count).plus(used)
+	least := p.minSize(unit, count).plus(used)
 	least.runes -= p.noteSize.runes // the note may become shorter
 	least.tokens -= p.noteSize.tokens
-	return fits(least, b.limits)
+	return fits(least, limits)
 }
 
 // statedElsewhere reports whether another portion says what a unit says.
