@@ -54,7 +54,7 @@ func (r *reader) assemble(found []candidate, limits Limits, already map[string]b
 		if c.parsed == nil {
 			continue
 		}
-		x.report(c.parsed, r.names.Of(c.file))
+		x.reportOn(c.parsed, r.names.Of(c.file))
 		c.reason = "it is turned off: enabled is false in its frontmatter"
 		if c.head.Enabled {
 			c.reason = skip(*c)

@@ -87,9 +87,12 @@ func newFinder(ctx context.Context, o Options) *finder {
 }
 
 func (r *request) warn(path string, line int, text string) {
+	r.report(Warning{Path: path, Line: line, Text: text})
+}
+
+func (r *request) report(w Warning) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := Warning{path, line, text}
 	if !slices.Contains(r.warnings, w) {
 		r.warnings = append(r.warnings, w)
 	}

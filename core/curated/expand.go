@@ -143,14 +143,15 @@ func (x *expansion) insert(d *body, p part, n importRef, number, count int) []li
 	x.given[real], x.imported[real] = true, true
 	d.imported = append(d.imported, real)
 	from := &origin{tier: p.from.tier, path: x.names.Of(real), importedFrom: p.from.path, hash: t.parsed.hash}
-	x.report(t.parsed, from.path)
+	x.reportOn(t.parsed, from.path)
 	x.inspectForeign(t.parsed, from.path)
 	return trimmed(x.expand(d, part{t.parsed, from, append(slices.Clip(p.chain), real), p.mentions || followsMentions(real)}))
 }
 
-func (x *expansion) report(c *parsed, path string) {
+func (x *expansion) reportOn(c *parsed, path string) {
 	for _, w := range c.problems {
-		x.warn(path, w.Line, w.Text)
+		w.Path = path
+		x.report(w)
 	}
 }
 

@@ -84,6 +84,8 @@ type Warning struct {
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
 	Text string `json:"text"`
+	// Secret means that the person should know of it before the next session.
+	Secret bool `json:"-"`
 }
 
 func (w Warning) String() string {

@@ -25,6 +25,7 @@ import (
 	"github.com/memcore/memcore/internal/safefile/secretfile"
 	"github.com/memcore/memcore/internal/text/charset"
 	"github.com/memcore/memcore/internal/text/sanitize"
+	"github.com/memcore/memcore/internal/text/secret"
 )
 
 // maxFile is in bytes. Imports have their own limit.
@@ -217,6 +218,10 @@ func parse(real string, data []byte) *parsed {
 	}
 	c.lines = strings.Split(statement.WithoutStruck(strings.Join(c.reveal(text), "\n")), "\n")
 	c.imports = importsOf(c.lines)
+	if _, found := secret.Redact(strings.Join(c.lines, "\n")); len(found) > 0 {
+		c.problem(skipped+found[0].Line, "this looks like a secret (%s), and every agent and its provider get it: keep it in a variable of the environment or a password store, and write the name of that here", secret.Kinds(found))
+		c.problems[len(c.problems)-1].Secret = true
+	}
 	if open := openFence(c.lines); open.Open() {
 		c.problem(skipped+len(c.lines), "a code fence is not closed; it is closed here, so that what follows the file is not code")
 		c.lines = append(c.lines, open.String())

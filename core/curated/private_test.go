@@ -92,3 +92,16 @@ func TestExposedInWorktrees(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(main, "info", "exclude"), []byte("*.local.md\n"), 0o644))
 	require.Zero(t, count())
 }
+
+// A file with a key is given as it is, and named once, with its line.
+func TestSecretsAreNamed(t *testing.T) {
+	w := newFixture(t, map[string]string{
+		"BEANS.md":       "Use tabs.",
+		"BEANS.local.md": "---\npriority: 1\n---\n# Mine\n\npassword: Hj7kQ29xLm4\napi_key: sk-ant-api03-x9Kd02mZpQ7vR4tY8wLb",
+	})
+	m := w.load()
+	require.Contains(t, text(m), "Hj7kQ29xLm4")
+	require.Len(t, m.Warnings, 1)
+	require.True(t, m.Warnings[0].Secret)
+	require.Regexp(t, `^BEANS.local.md:6: this looks like a secret \(.*password.*\), and every agent`, m.Warnings[0].String())
+}

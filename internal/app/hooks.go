@@ -268,34 +268,49 @@ func (w *Workspace) Record(e hook.Event, known journal.Entry) {
 	_ = at.Journal().Append(context.Background(), known) // even if time is up
 }
 
-// Shown implements hook.Memory. It names memory files that agents do not get as long as nobody has
-// decided about their folder; each of them once.
+// Shown implements hook.Memory. It tells of memory files that agents do not get as long as nobody
+// has decided about their folder, and of secrets in others; of each once.
 func (s hookMemory) Shown(ctx context.Context, e hook.Event) string {
 	m, err := curated.New(s.workIn(s.curatedOptions(), s.folder)).Load(ctx)
-	if err != nil || m.Trusted || s.NotCurated() != nil {
+	if err != nil || s.NotCurated() != nil {
 		return ""
 	}
-	if _, decided, err := s.Trust().Of(m.Project); decided || err != nil {
-		return ""
-	}
-	var unused []string
-	for _, f := range s.Curated().Untrusted(ctx, m) {
-		if !slices.Contains(s.agent.names, filepath.Base(f.File)) {
-			unused = append(unused, f.File)
+	var texts, about []string
+	for _, w := range m.Warnings {
+		if w.Secret {
+			texts, about = append(texts, "memcore: "+plain.OneLine(w.String())), append(about, "secret in "+w.Path)
 		}
 	}
+	if unused := s.undecided(ctx, m); len(unused) > 0 {
+		texts = append(texts, fmt.Sprintf("memcore does not use %s here, since nobody has trusted this folder: 'memcore trust list .' shows what they are, 'memcore trust add' trusts them.", plain.Count(len(unused), "memory file")))
+		about = append(about, unused...)
+	}
 	known := true
-	_, err = jsonfile.ChangeDerived(ctx, s.at.Untrusted(), func(told *[]string) error {
-		known = !slices.ContainsFunc(unused, func(file string) bool { return !slices.Contains(*told, file) })
+	_, err = jsonfile.ChangeDerived(ctx, s.at.Told(), func(told *[]string) error {
+		known = !slices.ContainsFunc(about, func(one string) bool { return !slices.Contains(*told, one) })
 		if !known {
-			*told = unused
+			*told = about
 		}
 		return nil
 	})
 	if known || err != nil {
 		return ""
 	}
-	return fmt.Sprintf("memcore does not use %s here, since nobody has trusted this folder: 'memcore trust list .' shows what they are, 'memcore trust add' trusts them.", plain.Count(len(unused), "memory file"))
+	return strings.Join(texts, "\n")
+}
+
+// undecided returns the memory files that the agent does not get since nobody has decided about
+// their folder.
+func (s hookMemory) undecided(ctx context.Context, m curated.Memory) (files []string) {
+	if _, decided, err := s.Trust().Of(m.Project); m.Trusted || decided || err != nil {
+		return nil
+	}
+	for _, f := range s.Curated().Untrusted(ctx, m) {
+		if !slices.Contains(s.agent.names, filepath.Base(f.File)) {
+			files = append(files, f.File)
+		}
+	}
+	return files
 }
 
 // Notice implements hook.Memory. It saves what a prompt asks to remember, decides as a prompt says,

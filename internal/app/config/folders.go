@@ -96,8 +96,8 @@ func (p Folders) AgentHomes() string { return filepath.Join(p.State, "agents.jso
 // Sources is the list of registered paths.
 func (p Folders) Sources() string { return filepath.Join(p.own, "sources.json") }
 
-// Untrusted lists the memory files of which a person was told that agents do not get them.
-func (p Folders) Untrusted() string { return filepath.Join(p.own, "untrusted.json") }
+// Told lists what a person was told of memory files, once.
+func (p Folders) Told() string { return filepath.Join(p.own, "told.json") }
 
 // Kept has what is kept of logs that agents delete.
 func (p Folders) Kept() string { return filepath.Join(p.own, KeptFolder) }
