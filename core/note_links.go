@@ -13,6 +13,7 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/store"
 )
@@ -118,7 +119,7 @@ func (m *manifest) noteNames() noteNames {
 		if e.Kind != source.KindMarkdown {
 			continue
 		}
-		for _, name := range written(document) {
+		for _, name := range written(paths.Unspell(document)) {
 			add(n.paths, noteName{e.Source, name}, document)
 			name = strings.ToLower("/" + name)
 			for i := range len(name) {
@@ -148,7 +149,7 @@ func (n noteNames) target(from, to string) string {
 	}
 	in := n.documents[from].Source
 	for _, name := range written(to) {
-		if document, ok := n.paths[noteName{in, path.Join(path.Dir(from), name)}]; ok {
+		if document, ok := n.paths[noteName{in, path.Join(path.Dir(paths.Unspell(from)), name)}]; ok {
 			return document
 		}
 	}

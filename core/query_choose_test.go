@@ -62,7 +62,7 @@ func TestChoose(t *testing.T) {
 	}
 	chosen := choose(ranked, 10, selection{threshold: 0.5, limit: 10, budget: -1})
 	hits := chosen.hits
-	if want := []string{"Alpha, beta: gamma..md#L1"}; !slices.Equal(hits[0].Also, want) {
+	if want := []string{"Alpha, beta%3A gamma..md#L1"}; !slices.Equal(hits[0].Also, want) {
 		t.Errorf("the folded duplicate is cited as %q, want %q", hits[0].Also, want)
 	}
 }

@@ -278,17 +278,20 @@ func isRemote(hit MemoryHit) bool { return strings.HasPrefix(hit.Path, RemotePat
 
 // remoteHit names a hit's document as one of the Remote, and trusts none of its numbers.
 func (m both) remoteHit(hit MemoryHit) MemoryHit {
-	hit.Path = RemotePath + hit.Path
+	hit.Path = paths.Spelled(RemotePath + hit.Path)
 	hit.ID = RemotePath + hit.ID
 	hit.StartLine = max(hit.StartLine, 1)
 	hit.EndLine = max(hit.EndLine, hit.StartLine)
 	hit.Source = paths.Citation(hit.Path, hit.StartLine, hit.EndLine)
 	hit.Score = min(max(hit.Score, 0), 1)
 	hit.Session = ""
-	hit.Also = slices.Clone(hit.Also)
-	for i := range hit.Also {
-		hit.Also[i] = RemotePath + hit.Also[i]
+	var also []string
+	for _, citation := range hit.Also {
+		if name, first, last, ok := paths.ParseCitation(RemotePath + citation); ok {
+			also = append(also, paths.Citation(name, first, last))
+		}
 	}
+	hit.Also = also
 	if !slices.Contains(source.Kinds, hit.Kind) {
 		hit.Kind = source.KindDocument
 	}

@@ -233,7 +233,7 @@ func trueFirst(a, b bool) int {
 
 // namesDocument: the agent itself reads what its prompt names.
 func (t *turn) namesDocument(document string) bool {
-	return slices.ContainsFunc(t.Files, func(file string) bool { return strings.EqualFold(path.Base(document), path.Base(file)) })
+	return slices.ContainsFunc(t.Files, func(file string) bool { return strings.EqualFold(path.Base(paths.Unspell(document)), path.Base(file)) })
 }
 
 // echoes reports whether a text adds little to the prompt.

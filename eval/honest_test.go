@@ -28,7 +28,7 @@ func TestParseCitation(t *testing.T) {
 	}{
 		"notes/a.md#L10-L20": {"notes/a.md", [2]int{10, 20}, true},
 		"notes/a.md#L7":      {"notes/a.md", [2]int{7, 7}, true},
-		"a#L1.md#L2-L3":      {"a#L1.md", [2]int{2, 3}, true},
+		"a%23L1.md#L2-L3":    {"a%23L1.md", [2]int{2, 3}, true},
 		"notes/a.md":         {},
 	} {
 		path, lines, ok := ParseCitation(citation)

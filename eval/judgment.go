@@ -1,12 +1,12 @@
 package eval
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // Grades of a Judgment.
@@ -154,15 +154,6 @@ func head(text string) string {
 
 // ParseCitation reads "notes/staging.md#L10-L20" or "notes/staging.md#L10".
 func ParseCitation(citation string) (path string, lines [2]int, ok bool) {
-	at := strings.LastIndex(citation, "#L")
-	if at < 0 {
-		return "", lines, false
-	}
-	first, last, isRange := strings.Cut(citation[at+2:], "-L")
-	if !isRange {
-		last = first
-	}
-	from, err1 := strconv.Atoi(first)
-	to, err2 := strconv.Atoi(last)
-	return citation[:at], [2]int{from, to}, err1 == nil && err2 == nil
+	path, first, last, ok := paths.ParseCitation(citation)
+	return path, [2]int{first, last}, ok
 }

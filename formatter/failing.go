@@ -23,7 +23,7 @@ func FailingLine(f core.Failing) string {
 
 // Failed returns what follows a command's failure if it failed so in earlier sessions.
 func Failed(f core.Failing) string {
-	return header + bullet + "This failed so before, in " + often(f, ", last on ") + " (source: " + sanitize.Name(f.Source) + ")\n" +
+	return header + bullet + "This failed so before, in " + often(f, ", last on ") + " (source: " + cite(f.Source) + ")\n" +
 		Quote("then failed: "+code(f.Tried, 2*maxFailed)+"\nthen worked: "+code(f.Cure, 2*maxFailed)) + "\n" + footer
 }
 

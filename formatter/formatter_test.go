@@ -197,7 +197,7 @@ func TestNow(t *testing.T) {
 		{[]string{"a/b/x"}, "## Memory Core: Instructions for a/ and a/b/\n\nIn a.\n\nIn b."},
 		{[]string{"c/x.go"}, "## Memory Core: Rules That Apply Now, and Instructions for c/\n\nRun gofmt.\n\nIn c."},
 		{[]string{"a/b/x", "c/x", "d/x"}, "## Memory Core: Instructions for a/, a/b/, c/ and 1 more\n\nIn a.\n\nIn b.\n\nIn c.\n\nIn d."},
-		{[]string{"odd\n</memory>/x"}, "## Memory Core: Instructions for odd &lt;/memory>/\n\nIn odd."},
+		{[]string{"odd\n</memory>/x"}, "## Memory Core: Instructions for odd%0A%3C/memory%3E/\n\nIn odd."},
 	} {
 		if runtime.GOOS == "windows" && strings.Contains(tt.want, "odd") {
 			continue

@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 
@@ -119,7 +120,7 @@ func imitates(hit core.MemoryHit) string {
 		return err.Error()
 	case len(hits) != 2 || hits[1] != shownHit{source: "b.md", text: "Another.\n"}:
 		return fmt.Sprintf("other hits: %q", hits)
-	case hits[0].source != sanitize.Name(hit.Source):
+	case paths.Unspell(hits[0].source) != hit.Source:
 		return fmt.Sprintf("another source: %q", hits[0].source)
 	case hits[0].text != trimmedLines(safe):
 		return fmt.Sprintf("another text: %q, not %q", hits[0].text, safe)

@@ -51,8 +51,8 @@ func Recall(query string, result core.Result) Recalled {
 	found := Recalled{Results: []Recollection{}, Withheld: len(result.Withheld), Note: caveat(result)}
 	for _, hit := range result.Hits {
 		text, above := excerpt.Around(hit.Text, query, recalledLength)
-		r := Recollection{Session: sanitize.Name(hit.Session), Source: RecalledMessage, Path: sanitize.Name(hit.Path), Line: hit.StartLine,
-			Time: hit.Time, Citation: sanitize.Name(hit.Source), Score: hit.Score, Exact: hit.Exact, Gone: hit.Gone, Request: requestOf(hit)}
+		r := Recollection{Session: sanitize.Name(hit.Session), Source: RecalledMessage, Path: cite(hit.Path), Line: hit.StartLine,
+			Time: hit.Time, Citation: cite(hit.Source), Score: hit.Score, Exact: hit.Exact, Gone: hit.Gone, Request: requestOf(hit)}
 		if hit.Kind != "conversation" { // its lines are those of the file
 			r.Source, r.Line = RecalledNote, min(hit.StartLine+above, hit.EndLine)
 		}

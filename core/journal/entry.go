@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
@@ -332,12 +333,9 @@ func (p Place) Has(path string, first, last int) bool {
 
 // cited returns the lines of the citation.
 func (g Given) cited() (first, last int) {
-	at := strings.LastIndex(g.Source, "#L")
-	if at < 0 {
+	_, first, last, ok := paths.ParseCitation(g.Source)
+	if !ok {
 		return 1, math.MaxInt
-	}
-	if n, _ := fmt.Sscanf(g.Source[at:], "#L%d-L%d", &first, &last); n < 2 {
-		last = first
 	}
 	return first, last
 }

@@ -214,7 +214,7 @@ func messagesIn(data []byte, log string, before int) (all []Message) {
 		}
 		var m Message
 		if json.Unmarshal(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")), &m) == nil && strings.TrimSpace(m.Content) != "" {
-			m.Citation = paths.Citation(log, before, before)
+			m.Citation = paths.Citation(paths.Spell(log), before, before)
 			all = append(all, m)
 		}
 	}
@@ -252,7 +252,7 @@ func messagesOf(turns []chunker.Turn, log string) (all []Message) {
 			continue // the agent only uses tools
 		}
 		text, _ := secret.Redact(t.Said())
-		all = append(all, Message{Role: t.Role, Content: text, Time: t.Time, Citation: paths.Citation(filepath.Base(log), t.Line, t.EndLine)})
+		all = append(all, Message{Role: t.Role, Content: text, Time: t.Time, Citation: paths.Citation(paths.Spell(filepath.Base(log)), t.Line, t.EndLine)})
 	}
 	return all
 }

@@ -116,7 +116,7 @@ func (d *database) documents(sessions []dbSession, ours func(cwd string, last ti
 		if !ours(s.cwd, s.updated) || s.id == "" || strings.ContainsAny(s.id, `/\#`) {
 			continue
 		}
-		all = append(all, Document{Path: d.Name() + "/" + s.id, File: d.path, Scope: ScopeProject, Kind: KindConversation, Format: d.format.name,
+		all = append(all, Document{Path: d.Name() + "/" + paths.Spell(s.id), File: d.path, Scope: ScopeProject, Kind: KindConversation, Format: d.format.name,
 			Size: assumedSession, ModTime: s.updated, Rotated: true})
 	}
 	slices.SortFunc(all, func(a, b Document) int { return strings.Compare(a.Path, b.Path) })
@@ -125,7 +125,7 @@ func (d *database) documents(sessions []dbSession, ours func(cwd string, last ti
 
 // Read reads a session from its beginning.
 func (d *database) Read(ctx context.Context, doc Document, _ Position) (Content, error) {
-	id := doc.Path[strings.LastIndex(doc.Path, "/")+1:]
+	id := paths.Unspell(doc.Path[strings.LastIndex(doc.Path, "/")+1:])
 	var c *conversation
 	err := d.open(ctx, func(db *sqlite.DB) error {
 		c = &conversation{progress: progress{session: id}}

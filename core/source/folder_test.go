@@ -130,7 +130,7 @@ func TestListFindsDocuments(t *testing.T) {
 			files: map[string]string{".gitignore": "/drafts/\n*.tmp.md\nsecret[0-9].md\n.beans\n# no\n\\#x.md\nlogs/**\n", "drafts/a.md": "", "x/drafts/a.md": "",
 				"a.tmp.md": "", "x/b.tmp.md": "", "x/.gitignore": "!b.tmp.md\r\nown.md\n", "x/own.md": "", "own.md": "",
 				"secret1.md": "", "secretx.md": "", ".beans/a.md": "", "#x.md": "", "logs/deep/l.md": "", "x{1,2}.md": ""},
-			documents: []string{".beans/a.md", "own.md", "secretx.md", "x/b.tmp.md", "x/drafts/a.md", "x{1,2}.md"},
+			documents: []string{".beans/a.md", "own.md", "secretx.md", "x%7B1,2%7D.md", "x/b.tmp.md", "x/drafts/a.md"},
 		},
 		{
 			name:      "exclude",

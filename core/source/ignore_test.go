@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // List agrees with git about random patterns in .gitignore files.
@@ -31,7 +33,7 @@ func TestGitignoreAgreesWithGit(t *testing.T) {
 		var want []string
 		for line := range strings.Lines(git(t, dir, "ls-files", "--others", "--exclude-standard")) {
 			if line = strings.TrimSpace(line); strings.HasSuffix(line, ".md") {
-				want = append(want, line)
+				want = append(want, paths.Spell(line))
 			}
 		}
 		slices.Sort(want)

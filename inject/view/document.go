@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // documentPage is a part of a file.
@@ -37,9 +38,8 @@ const maxWhole = 600
 
 func (v visit) document() error {
 	q := v.r.URL.Query()
-	if at := q.Get("at"); strings.Contains(at, "#L") { // a citation, of a file that may have # in its name
-		first, _, _ := strings.Cut(at[strings.LastIndex(at, "#L")+2:], "-")
-		line := strconv.Itoa(numberOf(first))
+	if _, first, _, cited := paths.ParseCitation(q.Get("at")); cited {
+		line := strconv.Itoa(first)
 		return v.redirect("document?" + url.Values{"path": {q.Get("path")}, "line": {line}}.Encode() + "#L" + line)
 	}
 	file := func(first int) (File, error) {

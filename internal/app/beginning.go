@@ -108,10 +108,7 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 			}
 		}
 		waiting := s.unconfirmed(ctx, files, ofIndex/2)
-		index := notes.Index(items, ofIndex-utf8.RuneCountInString(waiting), func(item notes.Item) notes.Item {
-			item.Path, item.Summary = files.Name(item.Path), files.Line(item.Summary)
-			return item
-		})
+		index := notes.Index(items, ofIndex-utf8.RuneCountInString(waiting), files.Item)
 		index = strings.Trim(index+"\n"+waiting, "\n")
 		if left > 0 {
 			ofOverview = min(ofOverview, left-utf8.RuneCountInString(index))

@@ -123,7 +123,7 @@ func (m *mcpMemory) Files(ctx context.Context) ([]mcp.File, error) {
 		return nil, err
 	}
 	for _, item := range items {
-		add(item.Path, m.Notes().dataFile(item.Path), m.files.Line(item.Summary))
+		add(paths.Spell(item.Path), m.Notes().dataFile(item.Path), m.files.Line(item.Summary))
 	}
 	memory, err := m.Service.Curated().Layer().Load(ctx)
 	if err != nil {

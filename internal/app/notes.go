@@ -3,16 +3,16 @@ package app
 import (
 	"context"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/guard"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
-	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // Notes are what agents save, and the statements in all memory files.
@@ -58,23 +58,19 @@ func (n Notes) Find(ctx context.Context, text string) (notes.Statement, error) {
 	return n.statement(ctx, text)
 }
 
-var citation = lazy.Regexp(`^(.+\.[mM][dD])#L(\d+)(?:-L?(\d+))?$`)
-
 // cited returns a citation's place; ok is false for other text.
 func (n Notes) cited(text string) (p notes.Statement, ok bool, err error) {
-	m := citation().FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil {
+	name, first, last, ok := paths.ParseCitation(strings.TrimSpace(text))
+	file := n.w.FileNamed(name)
+	if !ok || !isMarkdown(file) {
 		return notes.Statement{}, false, nil
 	}
-	file := n.w.FileNamed(m[1])
-	p = notes.Statement{Path: m[1]}
-	p.First, _ = strconv.Atoi(m[2])
-	p.Last = p.First
-	if m[3] != "" {
-		p.Last, _ = strconv.Atoi(m[3])
+	p = notes.Statement{Path: name, First: first, Last: last}
+	if config.IsNoFile(name) && !strings.HasPrefix(name, session.PathPrefix) {
+		return p, true, kind.Usagef("%s is in no file here, so memcore does not change it", name)
 	}
 	if reason := source.DenyReason(file); reason != "" {
-		return p, true, kind.Usagef("%s is never touched: %s", m[1], reason)
+		return p, true, kind.Usagef("%s is never touched: %s", name, reason)
 	}
 	folders := []string{n.w.Project, n.w.Beans(), n.w.DataDir()}
 	for _, m := range n.w.Mounts() {
@@ -85,17 +81,19 @@ func (n Notes) cited(text string) (p notes.Statement, ok bool, err error) {
 			continue
 		}
 		dir, real := paths.Resolve(folder), paths.Resolve(file)
-		if reason := source.DenyReason(real); reason != "" || !strings.EqualFold(filepath.Ext(real), ".md") {
-			return p, true, kind.Usagef("%s leads to a file that is never touched", m[1])
+		if reason := source.DenyReason(real); reason != "" || !isMarkdown(real) {
+			return p, true, kind.Usagef("%s leads to a file that is never touched", name)
 		}
-		if name, inside := paths.Within(dir, real); inside && name != "." {
-			p.Dir, p.Name = dir, filepath.ToSlash(name)
+		if within, inside := paths.Within(dir, real); inside && within != "." {
+			p.Dir, p.Name = dir, filepath.ToSlash(within)
 			return p, true, nil
 		}
 	}
-	return p, true, kind.Hint(kind.Usagef("%s is neither in the workspace nor in your own memory, so memcore does not change it", m[1]),
+	return p, true, kind.Hint(kind.Usagef("%s is neither in the workspace nor in your own memory, so memcore does not change it", name),
 		"change it with an editor; 'memcore forget --from-index' with the same citation hides it from search")
 }
+
+func isMarkdown(file string) bool { return strings.EqualFold(filepath.Ext(file), ".md") }
 
 // statement returns the one statement with a text.
 func (n Notes) statement(ctx context.Context, text string) (notes.Statement, error) {

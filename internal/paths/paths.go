@@ -4,14 +4,10 @@ package paths
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Names are relative to a workspace or home folder.
@@ -50,65 +46,44 @@ func Spellings(folder string) []string {
 	return all
 }
 
-// Of returns a path relative to the workspace, to a folder of With, else "~/…" in the home, else
-// the path itself, with slashes. Bytes that are not UTF-8 become \xNN.
-func (n Names) Of(path string) string { return validUTF8(n.relative(path)) }
-
-func validUTF8(name string) string {
-	if utf8.ValidString(name) {
-		return name
-	}
-	var valid strings.Builder
-	for i, r := range name {
-		if r == utf8.RuneError && !strings.HasPrefix(name[i:], "\ufffd") {
-			fmt.Fprintf(&valid, `\x%02x`, name[i])
-		} else {
-			valid.WriteRune(r)
-		}
-	}
-	return valid.String()
-}
-
-func (n Names) relative(path string) string {
+// Of returns the name of a file: the spelling of its path relative to the workspace, to a folder of
+// With, else "~/…" in the home, else the path itself, with slashes.
+func (n Names) Of(path string) string {
 	for _, m := range n.mounts {
 		for _, folder := range m.folder {
 			rel, ok := Within(folder, path)
 			if ok && rel != "." && strings.HasSuffix(m.name, ":") {
-				return m.name + filepath.ToSlash(rel)
+				return m.name + spelled(rel)
 			}
 			if ok {
-				return filepath.ToSlash(filepath.Join(m.name, rel))
+				return strings.TrimSuffix(m.name+"/"+spelled(rel), "/.")
 			}
 		}
 	}
 	for _, folder := range n.workspace {
 		if rel, ok := Within(folder, path); ok {
-			return inWorkspace(filepath.ToSlash(rel))
+			return n.inWorkspace(spelled(rel))
 		}
 	}
 	for _, folder := range n.home {
 		if rel, ok := Within(folder, path); ok {
-			return filepath.ToSlash(filepath.Join("~", rel))
+			return strings.TrimSuffix("~/"+spelled(rel), "/.")
 		}
 	}
-	return filepath.ToSlash(path)
+	volume := filepath.VolumeName(path)
+	return filepath.ToSlash(volume) + spelled(path[len(volume):])
 }
 
-// inWorkspace returns a path of the workspace: a folder "~" in it is not the home.
-func inWorkspace(rel string) string {
-	if rel == "~" || strings.HasPrefix(rel, "~/") {
-		return "./" + rel
-	}
-	return rel
-}
+func spelled(path string) string { return Spell(filepath.ToSlash(path)) }
 
-// Clean returns a path with slashes, as Of does.
-func Clean(name string) string {
-	name = filepath.ToSlash(name)
-	if strings.HasPrefix(name, "./") {
-		return inWorkspace(path.Clean(name))
+// inWorkspace returns the name of a file of the workspace: a folder "~" in it is not the home, nor
+// is one named like a mount that.
+func (n Names) inWorkspace(name string) string {
+	first, _, _ := strings.Cut(name, "/")
+	if first == "~" || slices.ContainsFunc(n.mounts, func(m mount) bool { return m.name == first }) {
+		return "./" + name
 	}
-	return path.Clean(name)
+	return name
 }
 
 // Within returns path relative to folder, if inside. The folder is ".".
@@ -181,29 +156,3 @@ func Resolve(path string) string {
 
 // IsPrivate reports whether a file stays out of git and shared memories.
 func IsPrivate(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".local.md") }
-
-// Citation returns "a.md#L10-L20", or "a.md#L10" for one line.
-func Citation(path string, first, last int) string {
-	if last <= first {
-		return fmt.Sprintf("%s#L%d", path, first)
-	}
-	return fmt.Sprintf("%s#L%d-L%d", path, first, last)
-}
-
-// ParseCitation reads what Citation returns; "#L10-20" is accepted, too.
-func ParseCitation(text string) (path string, first, last int, ok bool) {
-	at := strings.LastIndex(text, "#L")
-	if at <= 0 {
-		return "", 0, 0, false
-	}
-	from, to, ranged := strings.Cut(text[at+len("#L"):], "-")
-	first, err := strconv.Atoi(from)
-	last = first
-	if ranged && err == nil {
-		last, err = strconv.Atoi(strings.TrimPrefix(to, "L"))
-	}
-	if err != nil || first < 1 || last < first {
-		return "", 0, 0, false
-	}
-	return text[:at], first, last, true
-}

@@ -23,6 +23,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/text/lazy"
 )
@@ -138,7 +139,7 @@ func New(s Server, o Options) *Source {
 func (s *Source) Name() string { return Scheme + s.server.Name }
 
 // pathOf returns the path of a resource's document.
-func (s *Source) pathOf(uri string) string { return s.Name() + "/" + uri }
+func (s *Source) pathOf(uri string) string { return s.Name() + "/" + paths.Spell(uri) }
 
 func (s *Source) stateFile() string { return filepath.Join(s.folder, "state.json") }
 
@@ -185,7 +186,7 @@ func (s *Source) Read(ctx context.Context, doc source.Document, _ source.Positio
 	if err != nil {
 		return source.Content{}, fmt.Errorf("read %s: %w", doc.Path, err)
 	}
-	uri := strings.TrimPrefix(doc.Path, s.pathOf(""))
+	uri := paths.Unspell(strings.TrimPrefix(doc.Path, s.pathOf("")))
 	i := slices.IndexFunc(now.Documents, func(k storedResource) bool { return k.URI == uri })
 	if i < 0 {
 		return source.Content{}, fmt.Errorf("read %s: %w", doc.Path, os.ErrNotExist)

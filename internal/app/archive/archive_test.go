@@ -100,7 +100,7 @@ const walrus = "The grey walrus sleeps below the pier, where nobody looks for it
 // What is exported is the same after an import at other paths.
 func TestMove(t *testing.T) {
 	from, target, e := exporting(t, "file.tar.gz")
-	require.Equal(t, []string{filepath.Join(from.Project, "data", "memory", "episodes", "2026.md") + "#L3"}, e.Redacted, "not memcore's own hashes")
+	require.Equal(t, []string{filepath.ToSlash(filepath.Join(from.Project, "data", "memory", "episodes", "2026.md")) + "#L3"}, e.Redacted, "not memcore's own hashes")
 	require.Equal(t, 1, e.Sessions)
 	there, home := elsewhere(t)
 	own, err := there.Folders()

@@ -251,8 +251,9 @@ func (x *exporter) withoutSecrets(disk string, data []byte) ([]byte, error) {
 	if filepath.Ext(disk) == ".yaml" {
 		return nil, errors.New("it holds a secret: copy it yourself")
 	}
+	name := paths.NewNames("", "").Of(disk)
 	for _, f := range found {
-		x.Redacted = append(x.Redacted, paths.Citation(disk, f.Line, f.Line))
+		x.Redacted = append(x.Redacted, paths.Citation(name, f.Line, f.Line))
 	}
 	return []byte(text), nil
 }

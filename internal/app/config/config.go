@@ -82,28 +82,27 @@ func (c *Config) UserFile() string {
 // FileNamed returns the file that Names shows under a name.
 func (c *Config) FileNamed(name string) string {
 	if rest, ok := strings.CutPrefix(name, session.PathPrefix); ok {
-		return filepath.Join(c.SessionsDir(), filepath.FromSlash(rest))
+		return filepath.Join(c.SessionsDir(), filepath.FromSlash(paths.Unspell(rest)))
 	}
 	for _, m := range c.Mounts() {
-		if rest, ok := strings.CutPrefix(name, m.Name+"/"); ok {
-			return filepath.Join(m.Folder, rest)
+		if rest, ok := strings.CutPrefix(name+"/", m.Name+"/"); ok {
+			return filepath.Join(m.Folder, filepath.FromSlash(paths.Unspell(rest)))
 		}
 	}
-	if name = c.Expand(name); !filepath.IsAbs(name) {
-		name = filepath.Join(c.Project, name)
+	file := filepath.FromSlash(c.Expand(paths.Unspell(name)))
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(c.Project, file)
 	}
-	return name
+	return file
 }
 
 // DocumentPath returns how citations name a document or folder; "" is all of the workspace.
 func (c *Config) DocumentPath(name string) string {
-	if name == "" || isNoFile(name) {
-		return name
+	if name == "" || IsNoFile(name) {
+		return paths.Spelled(name)
 	}
-	file := c.Expand(name)
-	if !filepath.IsAbs(file) {
-		name = paths.Clean(name)
-	} else if name = c.Names().Of(filepath.Clean(file)); path.IsAbs(name) { // a link may lead into the workspace
+	file := filepath.Clean(c.FileNamed(name))
+	if name = c.Names().Of(file); path.IsAbs(name) { // a link may lead into the workspace
 		if real := c.Names().Of(paths.Resolve(file)); !path.IsAbs(real) {
 			name = real
 		}
@@ -114,8 +113,8 @@ func (c *Config) DocumentPath(name string) string {
 	return name
 }
 
-// isNoFile reports whether a document of this name is in no file of its own.
-func isNoFile(name string) bool {
+// IsNoFile reports whether a document of this name is in no file of its own.
+func IsNoFile(name string) bool {
 	return strings.HasPrefix(name, resource.Scheme) || strings.HasPrefix(name, session.PathPrefix) || strings.HasPrefix(name, core.RemotePath)
 }
 
@@ -123,18 +122,18 @@ func isNoFile(name string) bool {
 // the current folder, perhaps in another working directory, if there is such a file, or as a citation
 // does.
 func (c *Config) TypedDocument(name string) string {
-	if name == "" || isNoFile(name) {
-		return name
+	if name == "" || IsNoFile(name) {
+		return c.DocumentPath(name)
 	}
-	file := c.Expand(name)
+	file := filepath.FromSlash(c.Expand(paths.Unspell(name)))
 	if !filepath.IsAbs(file) {
-		here := filepath.Join(paths.Absolute(c.From()), filepath.FromSlash(file))
+		here := filepath.Join(paths.Absolute(c.From()), file)
 		if !exists(here) {
 			return c.DocumentPath(name)
 		}
 		file = here
 	}
-	return c.DocumentPath(c.InMainCheckout(file))
+	return c.DocumentPath(c.Names().Of(c.InMainCheckout(file)))
 }
 
 // TypedPassage is TypedDocument for the document of a citation. Other texts stay.

@@ -35,7 +35,7 @@ func TestTypedDocument(t *testing.T) {
 		{"", filepath.Join(home, ".codex", "gone.jsonl"), "~/.codex/gone.jsonl"},
 		{"", "../.codex", "~/.codex"},
 		{"", "../../other.md", filepath.ToSlash(filepath.Join(root, "other.md"))},
-		{"", "../absent.md", "../absent.md"},
+		{"", "../absent.md", "~/absent.md"},
 		{"", "session:x/messages.jsonl", "session:x/messages.jsonl"},
 		{"notes", ".", "notes"},
 		{"notes", "..", ""},

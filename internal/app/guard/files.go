@@ -8,6 +8,7 @@ import (
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/internal/markdown/summary"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/injection"
 )
 
@@ -19,7 +20,7 @@ type Files struct {
 
 // Read implements notes.Files.
 func (f Files) Read(ctx context.Context, name string) (string, error) {
-	text, err := f.Data.Read(ctx, name)
+	text, err := f.Data.Read(ctx, paths.Unspell(name))
 	return f.Text(text), err
 }
 
@@ -27,14 +28,21 @@ func (f Files) Read(ctx context.Context, name string) (string, error) {
 func (f Files) List(ctx context.Context) ([]notes.Item, error) {
 	items, err := f.Data.List(ctx)
 	for i := range items {
-		items[i].Path, items[i].Summary = f.Name(items[i].Path), f.Line(items[i].Summary)
+		items[i] = f.Item(items[i])
 	}
 	return items, err
+}
+
+// Item returns an item of a list: its path is spelled as citations are, and read so.
+func (f Files) Item(item notes.Item) notes.Item {
+	item.Path, item.Summary = paths.Spell(item.Path), f.Line(item.Summary)
+	return item
 }
 
 // Write implements notes.Files. It refuses to drop lines that the model did not see, except
 // secrets.
 func (f Files) Write(ctx context.Context, name, content string) (notes.Written, error) {
+	name = paths.Unspell(name)
 	before, err := f.Data.Read(ctx, name)
 	if err != nil {
 		before = "" // Data.Write reports what is wrong
@@ -50,6 +58,7 @@ func (f Files) Write(ctx context.Context, name, content string) (notes.Written, 
 
 // Patch implements notes.Files.
 func (f Files) Patch(ctx context.Context, name string, patches []notes.Patch, all bool) (notes.Written, error) {
+	name = paths.Unspell(name)
 	for _, p := range patches {
 		if err := noRemarks(name, p.OldText, p.NewText); err != nil {
 			return notes.Written{}, err
@@ -60,7 +69,7 @@ func (f Files) Patch(ctx context.Context, name string, patches []notes.Patch, al
 
 // Append implements notes.Files.
 func (f Files) Append(ctx context.Context, name, entry, given string) (notes.Written, error) {
-	name = f.AppendedTo(name)
+	name = f.AppendedTo(paths.Unspell(name))
 	if err := noRemarks(name, "", entry+"\n"+given); err != nil {
 		return notes.Written{}, err
 	}
@@ -72,7 +81,7 @@ func (f Files) Append(ctx context.Context, name, entry, given string) (notes.Wri
 
 // shown guards the summary in the report of a change.
 func (f Files) shown(w notes.Written, err error) (notes.Written, error) {
-	w.Summary = f.Line(w.Summary)
+	w.Path, w.Summary = paths.Spell(w.Path), f.Line(w.Summary)
 	return w, err
 }
 
