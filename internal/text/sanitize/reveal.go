@@ -142,13 +142,10 @@ func isHidden(r, before rune) bool {
 	switch {
 	case isJoiner(r):
 		return !joins(before)
-	case r >= 0xFE00 && r <= 0xFE0F: // variation selectors: after a symbol they make an emoji
-		symbol := before >= utf8.RuneSelf && unicode.IsSymbol(before)
-		return !symbol && !unicode.Is(unicode.Han, before) && !strings.ContainsRune("#*0123456789ℹ‼⁉〰", before)
-	case unicode.Is(unicode.Variation_Selector, r): // of Mongolian
-		return !unicode.Is(unicode.Mongolian, before)
 	case r >= 0xE0000 && r <= 0xE0FFF:
 		return true
+	case unicode.Is(unicode.Variation_Selector, r):
+		return !isVariant(before, r)
 	}
 	// Unicode's Default_Ignorable_Code_Point and Bidi_Control.
 	return unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Bidi_Control, r) ||

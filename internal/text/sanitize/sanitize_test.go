@@ -48,6 +48,26 @@ func TestName(t *testing.T) {
 	}
 }
 
+// Of variation selectors, those stay that Unicode gives a meaning to.
+func TestVariants(t *testing.T) {
+	for _, text := range []string{"❤\ufe0f ☎\ufe0e 1\ufe0f⃣ ℹ\ufe0f ‼\ufe0f 🏳\ufe0f\u200d🌈 👁\ufe0f\u200d🗨\ufe0f", "0\ufe00 ∩\ufe00", "樂\ufe00樂\ufe02", "ᠠ\u180b"} {
+		shown, findings := Reveal(text)
+		require.Equal(t, text, shown)
+		require.Empty(t, findings)
+	}
+	for in, want := range map[string]string{
+		"❤\ufe00❤\ufe05❤\ufe0d":            "❤❤❤",
+		"→\ufe0f→\ufe01∀\ufe02":            "→→∀",
+		"中\ufe00中\ufe05樂\ufe03国\ufe0f":     "中中樂国",
+		"❤\ufe0f\ufe0f\ufe0e":              "❤\ufe0f",
+		"a\ufe0fé\ufe00😀\ufe0f中\U000e0100": "aé😀中",
+	} {
+		shown, findings := Reveal(in)
+		require.Equal(t, want, shown)
+		require.Len(t, findings, 1)
+	}
+}
+
 // Reveal removes exactly the ranges of Hidden.
 func FuzzHidden(f *testing.F) {
 	for _, seed := range []string{"", "plain\n\ttext", "a\u200bb\u200d\u200dc", "\x1b[1mbold\x1b[0m\x1b", "\x1b]0;a\ntitle\x07x", "\r\v\f\u0085\u2028\u2029", "👩\u200d💻 ❤\ufe0f a\ufe0f", "\U000E0041\U000E0042x", "\x1b\x1b[1m[1m", "\u0301\u200d", "\x00\x7f"} {
