@@ -87,7 +87,7 @@ type entry struct {
 
 // unchanged takes forgotten.Set.Changed: what was read before may tell what is forgotten now.
 func (e entry) unchanged(doc source.Document, forgotten int64) bool {
-	return !e.Unsure && e.Forgotten == forgotten && !e.Gone && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind && e.Branch == doc.Branch
+	return !e.Unsure && e.Forgotten == forgotten && !e.Gone && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind && (e.Branch == doc.Branch || e.Branch == redactedBranch(doc.Branch))
 }
 
 // rewritten reports whether a document changed despite equal size and time. Then all of it is read.

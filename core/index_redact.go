@@ -2,10 +2,14 @@ package core
 
 import (
 	"cmp"
+	"strings"
+	"unicode"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/markdown/statement"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/store"
 )
@@ -15,12 +19,15 @@ func (o Options) redaction() string {
 	if o.KeepSecrets {
 		return "/secrets-kept"
 	}
-	return "/secrets8" // count up when package secret finds others
+	return "/secrets9" // count up when other secrets are found, or in other places
 }
 
 // redactContent works before the cut, to find keys of many lines, and drops superseded statements.
-// chunker.Session redacts answers, since it keeps few.
+// chunker.Session redacts answers, since it keeps few, and package digest what it takes of tools.
+// A speaker with a name that is none, or that of a role, speaks by their own role; a session whose
+// name may say something is known by a hash.
 func (w *writer) redactContent(path string, content *source.Content) {
+	name := w.redactNames()
 	if content.Markdown != nil {
 		content.Markdown = withoutStruck(content.Markdown, func(text string) string { return w.redact(path, 0, text) })
 	}
@@ -29,11 +36,58 @@ func (w *writer) redactContent(path string, content *source.Content) {
 			content.Turns[i].Text = w.redact(path, turn.Line, turn.Text)
 		}
 		content.Turns[i].Asked = w.redactQuietly(turn.Asked) // the turn that asks counts it
+		if content.Turns[i].Session = name(turn.Session); !isID(content.Turns[i].Session) {
+			content.Turns[i].Session = hashOf([]byte(content.Turns[i].Session))
+		}
+		if content.Turns[i].Speaker = sanitize.Speaker(name(turn.Speaker)); isOtherRole(turn) {
+			content.Turns[i].Speaker = ""
+		}
+		for j, use := range turn.Tools {
+			turn.Tools[j].Name = name(use.Name)
+		}
 	}
 }
 
 func withoutStruck(text []byte, redact func(string) string) []byte {
 	return []byte(statement.WithoutStruck(redact(string(text))))
+}
+
+// isID reports whether a session's name says nothing.
+func isID(name string) bool {
+	const longest = 128
+	return len(name) <= longest && !strings.ContainsFunc(name, func(r rune) bool {
+		return !('a' <= r|0x20 && r|0x20 <= 'z') && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:/@+=", r)
+	})
+}
+
+// isOtherRole reports whether a turn has another role for a name.
+func isOtherRole(t chunker.Turn) bool {
+	switch t.Speaker {
+	case "user", "assistant", "tool", "system", "subagent":
+		return t.Speaker != t.Role
+	}
+	return false
+}
+
+// redactNames returns redactQuietly for names, most of which come again and again.
+func (w *writer) redactNames() func(string) string {
+	known := map[string]string{}
+	return func(name string) string {
+		clean, ok := known[name]
+		if !ok {
+			clean = w.redactQuietly(name)
+			known[name] = clean
+		}
+		return clean
+	}
+}
+
+// redactedBranch returns the name of a branch, or "" if it holds a secret.
+func redactedBranch(name string) string {
+	if _, findings := secret.Redact(name); len(findings) > 0 {
+		return ""
+	}
+	return name
 }
 
 // redactRecords works after the cut: searching all output of tools takes too long. Secrets in
@@ -44,10 +98,9 @@ func (w *writer) redactRecords(kind string, records []store.Record) {
 	}
 	for i := range records {
 		r := &records[i]
-		r.Text = w.redact(r.Path, r.StartLine, r.Text)
-		if !w.m.options.KeepSecrets {
-			r.Before, _ = secret.Redact(r.Before)
-			r.After, _ = secret.Redact(r.After)
+		r.Text, r.Before, r.After = w.redact(r.Path, r.StartLine, r.Text), w.redactQuietly(r.Before), w.redactQuietly(r.After)
+		for j := range r.Headings {
+			r.Headings[j] = w.redactQuietly(r.Headings[j])
 		}
 	}
 }

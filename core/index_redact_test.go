@@ -1,6 +1,8 @@
 package core_test
 
 import (
+	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,4 +78,43 @@ func TestSecretsOfToolsAreNotKeptBesideOtherTurns(t *testing.T) {
 		require.NotContains(t, all, secret)
 		require.NotContains(t, string(manifest), secret)
 	}
+}
+
+// What stands beside a text is redacted, too: names of speakers, tools, sessions, branches and files.
+func TestSecretsBesideTextAreNotIndexed(t *testing.T) {
+	token := func(letter string) string { return "ghp_" + strings.Repeat("v89DN43fElK"+letter, 3) }
+	mem := newMemory(t)
+	mem.write("chat.jsonl", `{"role":"user","name":"`+token("s")+`","session_id":"`+token("i")+`","content":"The zebra eats at noon."}`+"\n"+
+		`{"role":"assistant","name":"user","session_id":"`+token("i")+`","content":"The zebra drinks at one."}`+"\n")
+	mem.write("agent.jsonl", `{"type":"user","sessionId":"s1","cwd":"/x","gitBranch":"`+token("b")+`","uuid":"1","timestamp":"2026-05-01T09:00:00Z","message":{"role":"user","content":"Why does the zebra limp? Always look at its left hoof first."}}`+"\n"+
+		`{"type":"assistant","sessionId":"s1","cwd":"/x","gitBranch":"`+token("b")+`","uuid":"2","parentUuid":"1","timestamp":"2026-05-01T09:01:00Z","message":{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"hoof-`+token("f")+`.md","new_string":"x"}},{"type":"tool_use","id":"t2","name":"`+token("t")+`","input":{}}]}}`+"\n"+
+		`{"type":"assistant","sessionId":"s1","cwd":"/x","gitBranch":"`+token("b")+`","uuid":"3","parentUuid":"2","timestamp":"2026-05-01T09:02:00Z","message":{"role":"assistant","content":"The zebra limps because a stone sits in its left hoof, under the edge of the iron, where the keeper did not look in spring."}}`+"\n")
+	m := mem.open()
+	index(t, m)
+	require.NotEmpty(t, search(t, m, "stone in the left hoof").Hits)
+	speakers := map[string]string{}
+	for _, r := range recordsIn(t, filepath.Join(mem.options.Folder, "1", "keywords"), "notes/chat.jsonl") {
+		speakers[r.Text[:12]] = r.Speaker
+	}
+	require.Equal(t, map[string]string{"The zebra ea": "user", "The zebra dr": "assistant"}, speakers, "no name, and that of another role")
+	all := ""
+	for _, path := range []string{"notes/chat.jsonl", "notes/agent.jsonl"} {
+		text, err := json.Marshal(recordsIn(t, filepath.Join(mem.options.Folder, "1", "keywords"), path))
+		require.NoError(t, err)
+		all += string(text)
+	}
+	require.NoError(t, filepath.WalkDir(mem.options.Folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all += string(text)
+		return err
+	}))
+	require.Contains(t, all, "left hoof")
+	for _, letter := range []string{"s", "i", "t", "b", "f"} {
+		require.NotContains(t, all, token(letter), letter)
+	}
+	report := index(t, m)
+	require.Zero(t, report.Changed+report.Added, "a branch without its secret is no change")
 }

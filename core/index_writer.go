@@ -202,6 +202,10 @@ func (w *writer) behind(doc located) int64 {
 // read reads a document, a long log in pieces: all that is held of it is what is indexed.
 func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	known, indexed := w.manifest.Documents[doc.Path]
+	if !w.m.options.KeepSecrets {
+		doc.Branch = redactedBranch(doc.Branch)
+
+	}
 	r := reading{doc: doc, known: indexed, entry: entryOf(doc)}
 	if r.entry.Unsure {
 		w.m.tooSoon.Store(true)
@@ -214,9 +218,6 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		content, earlier, err := w.readOn(ctx, &r, from, before)
 		if err != nil {
 			return reading{}, err
-		}
-		if r.entry.Session == "" && len(content.Turns) > 0 {
-			r.entry.Session = content.Turns[0].Session
 		}
 		r.entry.Resume, r.entry.Unknown = content.Resume, unknownRecords(doc.Document, content)
 		if doc.Kind != source.KindConversation {
@@ -233,6 +234,9 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 			}
 		}
 		w.redactContent(doc.Path, &content)
+		if r.entry.Session == "" && len(content.Turns) > 0 {
+			r.entry.Session = content.Turns[0].Session
+		}
 		r.entry.Hidden += w.forget(doc.Document, &content)
 		r.entry.Links = w.linksOf(doc, content.Markdown)
 		if err := w.cut(&r, content, earlier, before); err != nil {

@@ -188,17 +188,15 @@ func (m *Manager) passage(current snapshot, units []unit, at int, statements []d
 // judged marks a passage that reads like instructions to a model, or takes its text out: a name
 // must not open what a search marks or withholds.
 func (m *Manager) judged(p Passage, u unit) Passage {
-	judge := func(r store.Record, text string) {
-		hit := MemoryHit{Kind: r.Kind, Path: r.Path, Speaker: r.Speaker, Session: r.Session, Text: text}
+	for i, r := range u.records {
+		hit := MemoryHit{Kind: r.Kind, Path: r.Path, Speaker: r.Speaker, Session: r.Session, Text: r.Text}
+		if i == 0 {
+			hit.Request, hit.Reply = p.Request, p.Reply
+		}
 		if v := m.Judge(hit); v.Flagged && p.Injection == nil {
 			p.Injection = &v
 		}
 	}
-	for _, r := range u.records {
-		judge(r, r.Text)
-	}
-	judge(u.records[0], p.Request)
-	judge(u.records[0], p.Reply)
 	if p.Injection != nil && m.injections.Policy == injection.Withhold {
 		v := p.Injection.WithoutExcerpts()
 		p.Injection, p.Text, p.Request, p.Outcome, p.Reply = &v, "", "", "", ""

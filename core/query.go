@@ -293,7 +293,9 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	q.addReplies(result.Hits)
 	q.addStates(result.Hits, ranked)
 	for i := range result.Hits {
-		result.Hits[i].Branch = q.index.manifest.Documents[result.Hits[i].Path].Branch
+		if branch := q.index.manifest.Documents[result.Hits[i].Path].Branch; q.judge == nil || !q.judge(&MemoryHit{Branch: branch}).Flagged {
+			result.Hits[i].Branch = branch
+		}
 		if q.stated() && result.Hits[i].Kind == KindStatement {
 			result.Hits[i].Kind = source.KindConversation
 		}

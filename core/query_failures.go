@@ -153,5 +153,5 @@ func failedBefore(logs map[string]Said, f digest.Failure, session string) (befor
 // suspects reports whether a failure reads like instructions to a model: what a command writes may
 // come from anywhere.
 func (m *Manager) suspects(f Failing) bool {
-	return m.injections.Judge(strings.Join([]string{f.Command, f.Shown, f.Tried, f.Cure}, "\n"), injection.Foreign).Flagged
+	return m.injections.Judge(strings.Join([]string{f.Command, f.Shown, f.Tried, f.Cure, Sentence(f.Path)}, "\n"), injection.Foreign).Flagged
 }

@@ -125,7 +125,7 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 	if q.recalls || q.exact {
 		g.degrade("no search for the text as it is written: %v", q.addWritten(ctx, text, &g))
 	}
-	g.degrade("%v", q.complete(ctx, vector, &g))
+	g.degrade("what only one index found is without the evidence of the other: %v", q.complete(ctx, vector, &g))
 	for _, c := range g.candidates {
 		c.Timely = g.times.timely(c.record)
 	}

@@ -1,14 +1,16 @@
 package core
 
 import (
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/injection"
 )
 
@@ -25,10 +27,48 @@ const (
 	InjectionOff = string(injection.Off)
 )
 
-// Judge judges the text of a hit as queries do. With InjectionOff nothing is suspicious.
+// Judge judges all that a model may see of a hit, as queries do. With InjectionOff nothing is
+// suspicious.
 func (m *Manager) Judge(hit MemoryHit) Injection {
-	return m.injections.Judge(hit.Text, m.options.originOf(&hit))
+	return m.injections.Judge(hit.shown(), m.options.originOf(&hit))
 }
+
+// shown is all that a block shows of a hit: its text, whose lines count from the first, and what
+// stands beside it.
+func (h *MemoryHit) shown() string {
+	all := []string{h.Text, h.Request, h.Reply}
+	if relevance.IsName(h.Speaker) {
+		all = append(all, h.Speaker)
+	}
+	for _, name := range []string{h.Path, h.Source, h.Session, h.Branch} {
+		if said := Sentence(name); !slices.Contains(all, said) {
+			all = append(all, said)
+		}
+	}
+	return strings.Join(slices.DeleteFunc(all, func(text string) bool { return text == "" }), "\n\n")
+}
+
+// Sentence returns the words of a name, of a file or a heading, if they could be a sentence; else
+// "". A model reads names, too.
+func Sentence(name string) string {
+	name, _, _ = strings.Cut(name, "#L")
+	if extension := path.Ext(name); len(extension) <= maxExtension {
+		name = strings.TrimSuffix(name, extension)
+	}
+	name = paths.Unspell(name)
+	words := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }), " ")
+	if len(strings.Fields(spaced(words))) < wordsOfSentence {
+		return ""
+	}
+	return words
+}
+
+// wordsOfSentence is how many words can give an order; a character of a script without blanks
+// counts as one.
+const wordsOfSentence = 5
+
+// maxExtension is how long ".jsonl" is; what is longer may say something.
+const maxExtension = 6
 
 // originOf says who wrote a hit.
 func (o *Options) originOf(hit *MemoryHit) injection.Origin {
@@ -50,8 +90,8 @@ func fingerprintOf(e embed.Embedder) string {
 	return e.Fingerprint()
 }
 
-// A judge says whether a text of a hit is suspicious.
-type judge func(hit *MemoryHit, text string) Injection
+// A judge says whether what a model may see of a hit is suspicious.
+type judge func(hit *MemoryHit) Injection
 
 // judgeHits sets q.judge, which adds its time to q.took.
 func (q *query) judgeHits() {
@@ -60,10 +100,10 @@ func (q *query) judgeHits() {
 		return
 	}
 	q.withhold = filter.Policy == injection.Withhold
-	q.judge = func(hit *MemoryHit, text string) Injection {
+	q.judge = func(hit *MemoryHit) Injection {
 		began := time.Now()
 		defer func() { q.took["injection"] += time.Since(began) }()
-		return filter.Judge(text, q.m.options.originOf(hit))
+		return q.m.Judge(*hit)
 	}
 }
 
@@ -72,15 +112,7 @@ func (s *selection) flag(hit *MemoryHit) bool {
 	if s.judge == nil {
 		return false
 	}
-	v := s.judge(hit, hit.Text)
-	for _, beside := range []string{sentence(hit.Source), hit.Request} { // shown beside the text
-		if beside == "" || v.Flagged {
-			continue
-		}
-		if of := s.judge(hit, beside); of.Flagged {
-			v = of
-		}
-	}
+	v := s.judge(hit)
 	if hit.Explain != nil {
 		hit.Explain.Injection = &v.Score
 	}
@@ -89,20 +121,10 @@ func (s *selection) flag(hit *MemoryHit) bool {
 	}
 	hit.Injection = &v
 	hit.Request = "" // it is outside of the text that is marked
-	return s.withhold
-}
-
-// sentence returns the words of a file's name if they could be a sentence; else "". A model reads
-// names, too.
-func sentence(source string) string {
-	path, _, _ := strings.Cut(source, "#")
-	words := strings.FieldsFunc(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r)
-	})
-	if len(words) < 5 {
-		return ""
+	if s.judge(&MemoryHit{Kind: hit.Kind, Speaker: hit.Speaker}).Flagged {
+		hit.Speaker = ""
 	}
-	return strings.Join(words, " ")
+	return s.withhold
 }
 
 // withhold removes what a model must not see.

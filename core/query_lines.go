@@ -98,9 +98,9 @@ func (q *query) suspects(l Line, u rankedUnit) bool {
 		return false
 	}
 	judge := func(r store.Record, text string) bool {
-		return q.judge(&MemoryHit{Kind: l.Kind, Path: l.Path, Speaker: r.Speaker}, text).Flagged
+		return q.judge(&MemoryHit{Kind: l.Kind, Path: l.Path, Speaker: r.Speaker, Text: text}).Flagged
 	}
-	return judge(u.records[0], l.Request+"\n"+l.Outcome+"\n"+l.Reply) ||
+	return judge(u.records[0], strings.Join(append([]string{l.Request, l.Outcome, l.Reply}, l.Files...), "\n")) ||
 		q.withhold && slices.ContainsFunc(u.records, func(r store.Record) bool { return judge(r, r.Text) })
 }
 
@@ -219,8 +219,8 @@ func (q *query) addReplies(hits []MemoryHit) {
 		if h.Reply == "" || q.judge == nil {
 			continue
 		}
-		user := MemoryHit{Kind: h.Kind, Speaker: "user", Path: h.Path}
-		switch v := q.judge(&user, h.Reply); {
+		user := MemoryHit{Kind: h.Kind, Speaker: "user", Path: h.Path, Text: h.Reply}
+		switch v := q.judge(&user); {
 		case v.Flagged && q.withhold:
 			h.Reply = ""
 		case v.Flagged && h.Injection == nil: // the mark is for the answer and its reply

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/text/prompt"
+	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
@@ -153,10 +155,10 @@ func (m both) join(ctx context.Context, result *Result, s selection, a remoteAns
 		return fmt.Sprintf("the memory service did not answer: %v", a.err)
 	}
 	if a.result.State != StateReady {
-		result.Degraded = append(result.Degraded, "the memory service: its index is "+string(a.result.State))
+		result.Degraded = append(result.Degraded, "the memory service did not answer in full: its index is "+string(a.result.State))
 	}
 	for _, text := range a.result.Degraded {
-		result.Degraded = append(result.Degraded, "the memory service: "+text)
+		result.Degraded = append(result.Degraded, "the memory service did not answer in full: "+text)
 	}
 	q := &query{selection: s, m: m.Manager, took: result.Took}
 	q.judgeHits()
@@ -279,19 +281,25 @@ func isRemote(hit MemoryHit) bool { return strings.HasPrefix(hit.Path, RemotePat
 // remoteHit names a hit's document as one of the Remote, and trusts none of its numbers.
 func (m both) remoteHit(hit MemoryHit) MemoryHit {
 	hit.Path = paths.Spelled(RemotePath + hit.Path)
+	if strings.Trim(hit.ID, "0123456789abcdef") != "" || len(hit.ID) > sha256.Size*2 {
+		hit.ID = hashOf([]byte(hit.ID))
+	}
 	hit.ID = RemotePath + hit.ID
 	hit.StartLine = max(hit.StartLine, 1)
 	hit.EndLine = max(hit.EndLine, hit.StartLine)
 	hit.Source = paths.Citation(hit.Path, hit.StartLine, hit.EndLine)
 	hit.Score = min(max(hit.Score, 0), 1)
-	hit.Session = ""
+	hit.Session, hit.Branch, hit.Speaker = "", "", sanitize.Speaker(hit.Speaker)
+	if hit.Injection != nil { // without the words of its findings
+		hit.Injection = &Injection{Flagged: hit.Injection.Flagged, Score: hit.Injection.Score}
+	}
 	var also []string
 	for _, citation := range hit.Also {
 		if name, first, last, ok := paths.ParseCitation(RemotePath + citation); ok {
 			also = append(also, paths.Citation(name, first, last))
 		}
 	}
-	hit.Also = also
+	hit.Also, hit.States = also, nil
 	if !slices.Contains(source.Kinds, hit.Kind) {
 		hit.Kind = source.KindDocument
 	}

@@ -73,6 +73,9 @@ func statementOf(document string, s digest.Statement) Statement {
 		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time}
 }
 
+// notAsked begins Result.Degraded if statements cannot be read.
+const notAsked = "what the user stated was not asked: "
+
 // turnStatements are what the user once stated about a prompt.
 type turnStatements struct {
 	said []Statement // governs it
@@ -92,7 +95,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 	}
 	standing, err := q.standingAt(t.moments)
 	if err != nil {
-		degraded = append(degraded, err.Error())
+		degraded = append(degraded, notAsked+err.Error())
 	}
 	for _, s := range standing {
 		if s.Score = 1; q.given[s.Key] {
@@ -109,7 +112,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 	inside.filter.Kind, inside.filter.NotKind = KindStatement, ""
 	g, err := inside.gather(ctx, t.text)
 	if degraded = append(degraded, g.degraded...); err != nil {
-		return all, append(degraded, err.Error())
+		return all, append(degraded, notAsked+err.Error())
 	}
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	model := q.index.relevance
@@ -299,7 +302,7 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 // filtered reports whether a statement is left out: it is not the user's, it reads like an
 // instruction that somebody has planted, a filter leaves it out, or its own conversation has it.
 func (q *query) filtered(s Statement) bool {
-	if !q.m.isUsers(s.Path) || q.judge != nil && q.judge(&MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: s.Path}, s.Text).Flagged {
+	if !q.m.isUsers(s.Path) || q.judge != nil && q.judge(&MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: s.Path, Text: s.Text}).Flagged {
 		return true
 	}
 	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.isOwn(s.Session, s.Time)

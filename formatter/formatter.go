@@ -145,11 +145,11 @@ func Passage(p core.Passage) string {
 	if p.Injection != nil { // the request is outside of what is marked
 		about = injection.Mark
 	}
-	text := Quote(p.Text)
-	if p.Injection != nil && p.Text == "" {
-		about, text = "", "("+withheldNote(1)+")"
+	if p.Injection != nil && p.Text == "" { // perhaps for its name
+		b.WriteString("(" + withheldNote(1) + ")\n")
+	} else {
+		b.WriteString(strings.TrimRight(bullet+"(source: "+cite(p.Source)+gone(p.Gone)+") "+sanitize.Name(about), " ") + "\n" + Quote(p.Text) + "\n")
 	}
-	b.WriteString(strings.TrimRight(bullet+"(source: "+cite(p.Source)+gone(p.Gone)+") "+sanitize.Name(about), " ") + "\n" + text + "\n")
 	if p.Reply != "" && p.Injection == nil {
 		b.WriteString("The user answered:\n" + Quote(p.Reply) + "\n")
 	}
@@ -194,6 +194,27 @@ func Text(hit core.MemoryHit) string {
 	}
 	text, _ := Sanitize(hit.Text)
 	return text
+}
+
+// Shown returns a hit as a block shows it, for data in which each field is delimited, as in JSON.
+// Of what no block shows, it has headings and near duplicates.
+func Shown(hit core.MemoryHit) core.MemoryHit {
+	shown := core.MemoryHit{ID: hit.ID, Text: Text(hit), Score: hit.Score, Source: cite(hit.Source), TokenEstimate: hit.TokenEstimate,
+		Scope: hit.Scope, Kind: hit.Kind, Path: cite(hit.Path), StartLine: hit.StartLine, EndLine: hit.EndLine, Session: sanitize.Name(hit.Session), Speaker: sanitize.Speaker(hit.Speaker),
+		Time: hit.Time, States: hit.States, Exact: hit.Exact, Gone: hit.Gone}
+	for _, citation := range hit.Also {
+		shown.Also = append(shown.Also, cite(citation))
+	}
+	if IsFlagged(hit) {
+		verdict := hit.Injection.WithoutExcerpts()
+		shown.Injection = &verdict
+		return shown // what stands beside the text is not marked
+	}
+	shown.Request, shown.Reply, shown.Branch = sanitize.Name(hit.Request), sanitize.Name(hit.Reply), branchOf(hit)
+	for _, heading := range hit.Headings {
+		shown.Headings = append(shown.Headings, sanitize.Name(heading))
+	}
+	return shown
 }
 
 // Quoted returns a hit's text between other text: each line quoted, below the mark of a suspicious
@@ -244,8 +265,8 @@ func attribution(hit core.MemoryHit) string {
 	if source := cite(hit.Source); source != "" {
 		parts = append(parts, "(source: "+source+gone(hit.Gone)+")")
 	}
-	if speaker := sanitize.Name(hit.Speaker); speaker != "" {
-		said = append(said, strings.ReplaceAll(speaker, ",", " "))
+	if speaker := sanitize.Speaker(hit.Speaker); speaker != "" {
+		said = append(said, speaker)
 	}
 	if hit.Kind == "conversation" && !hit.Time.IsZero() {
 		said = append(said, hit.Time.Format("2 January 2006"))
@@ -332,13 +353,24 @@ func caveat(result core.Result) string {
 	if result.Stale != nil {
 		why = append(why, fmt.Sprintf("%d changed files are not searched yet", result.Stale.Files))
 	}
-	for _, reason := range result.Degraded {
-		why = append(why, sanitize.Name(reason))
-	}
+	why = append(why, Reasons(result.Degraded)...)
 	if len(why) == 0 {
 		return ""
 	}
 	return "Note: this answer may be incomplete: " + strings.Join(why, "; ") + "."
+}
+
+// Reasons returns why an answer is not complete in memcore's own words: what follows a colon may be
+// those of a server.
+func Reasons(degraded []string) []string {
+	var all []string
+	for _, reason := range degraded {
+		own, _, _ := strings.Cut(reason, ": ")
+		if own = sanitize.Name(own); own != "" && !slices.Contains(all, own) {
+			all = append(all, own)
+		}
+	}
+	return all
 }
 
 // A Start is what a session begins with beside curated memory.

@@ -270,7 +270,7 @@ func explanation(s *screen, result core.Result, gets bool, missing string, updat
 			continue
 		}
 		for _, f := range hit.Injection.Findings {
-			fmt.Fprintln(&b, plain.Line("suspicious: %s, score %.2f: %s: %q", paths.Citation(hit.Path, hit.StartLine+f.Line-1, 0), f.Score, whyOf(f.Rules, f.Signs), f.Excerpt))
+			fmt.Fprintln(&b, plain.Line("suspicious: %s, score %.2f: %s: %q", paths.Citation(hit.Path, min(hit.StartLine+f.Line-1, hit.EndLine), 0), f.Score, whyOf(f.Rules, f.Signs), f.Excerpt))
 		}
 	}
 	_, findings := formatter.Block(result.Hits)

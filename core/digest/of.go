@@ -162,6 +162,7 @@ func (s *summary) tool(t chunker.Turn, use chunker.ToolUse) {
 	}
 	if e != nil && !use.Failed {
 		for _, file := range changed(use) {
+			file = line(s.redact(file))
 			if len(e.Files) < maxFiles && !slices.Contains(e.Files, file) {
 				e.Files = append(slices.Clip(e.Files), file)
 			}

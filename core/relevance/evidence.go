@@ -80,7 +80,7 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 		byAssistant := c.Speaker == "assistant" || c.Speaker == "tool"
 		e[atFirstPerson] = yes(firstPerson(c.Text)) - 1
 		e[atToldByAssistant] = yes(ofAssistant && byAssistant)
-		e[atOtherSpeaker] = yes(len(speaking) > 0 && isName(c.Speaker) && !speaking[c.Speaker])
+		e[atOtherSpeaker] = yes(len(speaking) > 0 && IsName(c.Speaker) && !speaking[c.Speaker])
 		e[atAssistant] = yes(byAssistant)
 		e[atQuestion] = yes(prompt.HasQuestionMark(c.Text))
 		e[atAfterQuestion] = yes(prompt.HasQuestionMark(c.Before))
@@ -144,8 +144,8 @@ func yes(is bool) float64 {
 	return 0
 }
 
-// isName is false for roles.
-func isName(speaker string) bool {
+// IsName reports whether a speaker is shown by a name, not by a role.
+func IsName(speaker string) bool {
 	switch speaker {
 	case "", "user", "assistant", "tool", "system", "summary", "subagent":
 		return false
@@ -202,7 +202,7 @@ func namedIn(question string, candidates []Candidate) map[string]bool {
 	named := map[string]bool{}
 	var asked map[string]bool
 	for _, c := range candidates {
-		if !c.Turn || !isName(c.Speaker) {
+		if !c.Turn || !IsName(c.Speaker) {
 			continue
 		}
 		if asked == nil {

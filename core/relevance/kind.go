@@ -13,7 +13,7 @@ func KindOf(c Candidate) string {
 	switch {
 	case !c.Turn:
 		return KindDocuments
-	case isName(c.Speaker):
+	case IsName(c.Speaker):
 		return KindPeople
 	}
 	return KindAssistant

@@ -35,7 +35,7 @@ func (f Files) List(ctx context.Context) ([]notes.Item, error) {
 
 // Item returns an item of a list: its path is spelled as citations are, and read so.
 func (f Files) Item(item notes.Item) notes.Item {
-	item.Path, item.Summary = paths.Spell(item.Path), f.Line(item.Summary)
+	item.Path, item.Summary = f.Name(paths.Spell(item.Path)), f.Line(item.Summary)
 	return item
 }
 

@@ -4,7 +4,6 @@ package guard
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
@@ -22,12 +21,7 @@ type Guard struct {
 
 // Text returns a text that an agent saved as a model may see it.
 func (g Guard) Text(text string) string {
-	return g.judged(text, injection.Foreign) // agents write from what they read
-}
-
-// judged returns a text of an origin as a model may see it.
-func (g Guard) judged(text string, from injection.Origin) string {
-	v := g.Filter.Judge(text, from)
+	v := g.Filter.Judge(text, injection.Foreign) // agents write from what they read
 	if v.Flagged && g.Filter.Policy == injection.Withhold {
 		text = v.Redact(text, injection.Gap)
 		v.Flagged = false
@@ -43,17 +37,17 @@ func (g Guard) Line(text string) string {
 	return plain.OneLine(g.Text(text))
 }
 
-// Name is Line for names and headings. It does not judge a few words.
+// Name is Line for names of files and headings. It judges those that could be a sentence.
 func (g Guard) Name(text string) string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
-	if len(words) < wordsOfSentence {
-		return plain.OneLine(g.clean(text))
+	shown := plain.OneLine(g.clean(text))
+	switch {
+	case !g.Filter.Judge(core.Sentence(text), injection.Own).Flagged:
+		return shown
+	case g.Filter.Policy == injection.Withhold:
+		return injection.Gap
 	}
-	return plain.OneLine(g.judged(text, injection.Own))
+	return injection.Mark + " " + injection.Quote(shown)
 }
-
-// wordsOfSentence is how many words can give an order.
-const wordsOfSentence = 5
 
 // clean removes secrets and hidden characters, and sanitises untrusted text.
 func (g Guard) clean(text string) string {
@@ -67,18 +61,14 @@ func (g Guard) clean(text string) string {
 // Result returns the data of search_memory. A withheld hit keeps its reason, and no text of its
 // file.
 func (g Guard) Result(r core.Result) core.Result {
-	r.Hits, r.Withheld, r.Degraded = slices.Clone(r.Hits), slices.Clone(r.Withheld), each(r.Degraded, message)
-	// Text from the index is always sanitised.
-	name := func(text string) string { return message(g.Name(text)) }
+	r.Hits, r.Withheld, r.Degraded = slices.Clone(r.Hits), slices.Clone(r.Withheld), formatter.Reasons(r.Degraded)
 	for i, hit := range r.Hits {
-		hit.Text = formatter.Text(hit)
-		hit.Source, hit.Path, hit.Session, hit.Speaker = name(hit.Source), name(hit.Path), name(hit.Session), name(hit.Speaker)
-		hit.Headings, hit.Also, hit.Request = each(hit.Headings, name), each(hit.Also, name), message(hit.Request)
-		if v := hit.Injection; v != nil {
-			shown := v.WithoutExcerpts()
-			hit.Injection = &shown
+		r.Hits[i] = formatter.Shown(hit)
+		for _, names := range [][]string{r.Hits[i].Also, r.Hits[i].Headings} { // no block has them
+			for j, name := range names {
+				names[j] = g.Name(name)
+			}
 		}
-		r.Hits[i] = hit
 	}
 	for i, hit := range r.Withheld {
 		r.Withheld[i] = core.MemoryHit{ID: hit.ID, Score: hit.Score, TokenEstimate: hit.TokenEstimate, Scope: hit.Scope, Kind: hit.Kind, StartLine: hit.StartLine, EndLine: hit.EndLine, Time: hit.Time, Injection: hit.Injection}
@@ -94,7 +84,7 @@ func (g Guard) Result(r core.Result) core.Result {
 // Report returns the data of refresh_memory, without names and lines of files.
 func Report(r core.IndexReport) core.IndexReport {
 	r.Skipped, r.SkippedLines, r.SkippedAt, r.Warnings, r.SetAside, r.Unknown, r.Redacted = nil, nil, nil, nil, nil, nil, nil
-	r.Degraded, r.Rebuilt = message(r.Degraded), message(r.Rebuilt)
+	r.Degraded, r.Rebuilt = strings.Join(formatter.Reasons([]string{r.Degraded}), ""), message(r.Rebuilt)
 	return r
 }
 
@@ -102,13 +92,4 @@ func Report(r core.IndexReport) core.IndexReport {
 func message(text string) string {
 	text, _ = formatter.Sanitize(plain.OneLine(text))
 	return text
-}
-
-// each applies a function to each text of a copy.
-func each(texts []string, of func(string) string) []string {
-	texts = slices.Clone(texts)
-	for i := range texts {
-		texts[i] = of(texts[i])
-	}
-	return texts
 }

@@ -114,3 +114,13 @@ func TestTimeGrowsWithLength(t *testing.T) {
 		require.Less(t, large, 40*small+200*time.Millisecond, "%s: %v for 4 KB, %v for 32 KB", name, small, large)
 	}
 }
+
+func TestSpeaker(t *testing.T) {
+	for _, name := range []string{"Ada", "Zoë O'Brien-Smith", "dr. who_2", "小林 健", "अनीता", "subagent code-reviewer", strings.Repeat("é", 40)} {
+		require.Equal(t, name, Speaker(name))
+	}
+	require.Equal(t, "Ada Lovelace", Speaker(" Ada \n Lovelace"))
+	for _, name := range []string{"", "Ada: obey", "Ada, 3 May", "Ada (admin)", "a\u200bda", "a@b", "• x", "<|im_start|>", "[redacted: github-pat]", strings.Repeat("é", 41)} {
+		require.Empty(t, Speaker(name))
+	}
+}
