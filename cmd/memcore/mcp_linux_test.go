@@ -41,7 +41,7 @@ func TestMCPOfARealProcess(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(call("search_memory", map[string]any{"query": "staging database port"}), "5433")
 	}, time.Minute, 20*time.Millisecond, "the first time it makes the index")
-	require.Equal(t, "Saved to BEANS.md, line 3.", call("save_memory", map[string]any{"content": "The cache listens on port 6379"}))
+	require.Regexp(t, `^Saved to BEANS.md, line 3\. Agents only find BEANS.md as reference, .*'memcore trust add'`, call("save_memory", map[string]any{"content": "The cache listens on port 6379"}))
 	require.Eventually(t, func() bool {
 		return strings.Contains(call("search_memory", map[string]any{"query": "on which port does the cache listen?"}), "6379")
 	}, time.Minute, 10*time.Millisecond, "at once, or with a note that the answer is not complete while the first index is being made")
@@ -54,13 +54,13 @@ func TestMCPOfARealProcess(t *testing.T) {
 	require.Equal(t, "Deleted: BEANS.md#L3.", call("forget", map[string]any{"text": "cache listens on port 6379"}))
 	require.NotContains(t, call("search_memory", map[string]any{"query": "cache port"}), "6379")
 	require.Len(t, asked, 2)
-	require.Contains(t, asked[0], "A model asks to change BEANS.md, which agents are given as instructions. Allow it?\n\n")
+	require.Contains(t, asked[0], "A model asks to change BEANS.md. Its folder is not trusted, so agents only find it as reference. Allow it?\n\n")
 	require.Contains(t, asked[0], "\n+- The cache listens on port 6379\n")
 	require.Contains(t, asked[1], "\n-- The cache listens on port 6379\n")
 	require.NoError(t, current.Close())
 }
 
-// The daemon's API over TCP requires its token.
+// The daemon's API over TCP requires its token, and a workspace that was opened at this machine.
 func TestServeOverTCP(t *testing.T) {
 	s := newSeat(t)
 	binary := programAt(t, olderProgram)
@@ -89,6 +89,11 @@ func TestServeOverTCP(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		return response.StatusCode
 	}
+	require.Equal(t, http.StatusForbidden, ask("secret"), "nobody opened it")
+	index := exec.CommandContext(ctx, binary, "index")
+	index.Dir, index.Env = command.Dir, command.Env
+	out, err := index.CombinedOutput()
+	require.NoError(t, err, string(out))
 	require.Eventually(t, func() bool { return ask("secret") == http.StatusOK }, time.Minute, 20*time.Millisecond)
 	require.Equal(t, http.StatusUnauthorized, ask("x"))
 	require.NoError(t, command.Process.Signal(os.Interrupt))
