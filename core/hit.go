@@ -168,8 +168,8 @@ type Result struct {
 	Hits []MemoryHit `json:"hits"`
 	// State tells what an empty answer means: nothing is known only with StateReady.
 	State State `json:"state"`
-	// Degraded says why an index did not answer in full, and which sources cannot be listed: memcore's
-	// own words, then perhaps a colon and words of others ("no search by vectors: …").
+	// Degraded says why an index did not answer in full, and which sources cannot be listed:
+	// memcore's own words, then perhaps a colon and words of others ("no search by vectors: …").
 	Degraded []string `json:"degraded,omitempty"`
 	// Unembedded counts chunks without a vector, which only keywords find; may be nil. Degraded
 	// says the same in words.

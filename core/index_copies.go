@@ -8,10 +8,10 @@ import (
 )
 
 // Programs such as SpecStory copy agents' logs into the project. To find each text once, a copy is
-// indexed only where the agent's own log of that session is not. The log is known by its name, which
-// ends with the ID of the session: subagents' logs have that ID, too, but not in their names. A copy
-// that is indexed already stays until something of the log is, since a query may lack the time to
-// read the log.
+// indexed only where the agent's own log of that session is not. The log is known by its name,
+// which ends with the ID of the session: subagents' logs have that ID, too, but not in their names.
+// A copy that is indexed already stays until something of the log is, since a query may lack the
+// time to read the log.
 
 // A listedSource has these documents now.
 type listedSource struct {

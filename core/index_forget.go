@@ -19,8 +19,8 @@ import (
 
 // What is forgotten is taken out of a document when it is read (writer.forget), before anything is
 // made of it: chunks, what stands beside them, digests, links and what is kept of a log. When the
-// list changes, all documents are read again, since each of them may repeat it (repeatsNothing), and
-// until then a query leaves out those that were read before (unheard).
+// list changes, all documents are read again, since each of them may repeat it (repeatsNothing),
+// and until then a query leaves out those that were read before (unheard).
 
 var (
 	// ErrNotIndexed means that the index lacks the document or chunk.
@@ -162,8 +162,8 @@ func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (gone 
 	return gone, nil
 }
 
-// Says returns what the lines of a document say that is not forgotten yet, also what makes no chunk:
-// a request that only asks, or a command that failed. Errors wrap ErrNotIndexed.
+// Says returns what the lines of a document say that is not forgotten yet, also what makes no
+// chunk: a request that only asks, or a command that failed. Errors wrap ErrNotIndexed.
 func (m *Manager) Says(ctx context.Context, path string, first, last int) (texts []string, err error) {
 	says, some, err := m.saysIn(ctx, path, first, last)
 	for _, i := range some {
@@ -346,8 +346,8 @@ func (m *indexer) locate(ctx context.Context, path string) (located, error) {
 	return located{}, ErrNotIndexed
 }
 
-// changeForgotten brings the index up to date, so that it says where everything is, changes the list
-// and reads all documents again.
+// changeForgotten brings the index up to date, so that it says where everything is, changes the
+// list and reads all documents again.
 func (m *indexer) changeForgotten(ctx context.Context, change func() error) error {
 	if m.options.Forgotten == "" {
 		return ErrNoList

@@ -75,7 +75,8 @@ func (m *manifest) unknownRecords() (all []UnknownRecords) {
 	return all
 }
 
-// newUnknown returns the records whose kind and version are not in before: those have been reported.
+// newUnknown returns the records whose kind and version are not in before: those have been
+// reported.
 func (m *manifest) newUnknown(before []UnknownRecords) []UnknownRecords {
 	return slices.DeleteFunc(m.unknownRecords(), func(u UnknownRecords) bool {
 		return slices.ContainsFunc(before, func(b UnknownRecords) bool {

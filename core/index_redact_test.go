@@ -80,7 +80,8 @@ func TestSecretsOfToolsAreNotKeptBesideOtherTurns(t *testing.T) {
 	}
 }
 
-// What stands beside a text is redacted, too: names of speakers, tools, sessions, branches and files.
+// What stands beside a text is redacted, too: names of speakers, tools, sessions, branches and
+// files.
 func TestSecretsBesideTextAreNotIndexed(t *testing.T) {
 	token := func(letter string) string { return "ghp_" + strings.Repeat("v89DN43fElK"+letter, 3) }
 	mem := newMemory(t)

@@ -15,5 +15,6 @@ type Finding = sanitize.Finding
 //   - quotes a role name that opens a message;
 //   - marks headings of memcore's own frames as quoted.
 //
-// Everything else stays, orders too: core judges hits for injections. The result is valid UTF-8, and Sanitize does not change it again.
+// Everything else stays, orders too: core judges hits for injections. The result is valid UTF-8,
+// and Sanitize does not change it again.
 func Sanitize(text string) (string, []Finding) { return sanitize.Text(text) }

@@ -131,7 +131,8 @@ func runInit(ctx context.Context, a *cli, r initRequest) error {
 	return printEnding(a, plan, r, trusted)
 }
 
-// askForTrust asks about the folder, unless nobody is to be asked, and reports whether it is trusted.
+// askForTrust asks about the folder, unless nobody is to be asked, and reports whether it is
+// trusted.
 func askForTrust(ctx context.Context, a *cli, r initRequest) (bool, error) {
 	if r.yes || a.json {
 		m, err := a.Curated().Layer().Load(ctx)

@@ -216,8 +216,8 @@ func TestDocOfPaths(t *testing.T) {
 	require.Greater(t, paths, 30)
 }
 
-// TestDocOfPlaces checks ARCHITECTURE's tables of names and of what to change where: "`A` and `B` in
-// `file.go`" is true, and a file without a folder is in the folder named before it.
+// TestDocOfPlaces checks ARCHITECTURE's tables of names and of what to change where: "`A` and `B`
+// in `file.go`" is true, and a file without a folder is in the folder named before it.
 func TestDocOfPlaces(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "ARCHITECTURE.md"))
 	require.NoError(t, err)

@@ -273,8 +273,8 @@ func (b *budget) fill(i int) {
 const floorShare = 5
 
 // besideFloors returns the limits for the portion i and those of higher priority: tiers of which
-// nothing is given yet keep a floor, or what they have if that is less, so that one long file leaves
-// something of each. Memory of an explicitly lower priority has none.
+// nothing is given yet keep a floor, or what they have if that is less, so that one long file
+// leaves something of each. Memory of an explicitly lower priority has none.
 func (b *budget) besideFloors(i int) Limits {
 	sizes := map[Tier]size{}
 	for _, p := range b.portions[:i] {

@@ -183,7 +183,8 @@ func (m Memory) Given() []string {
 // imports, by path, also of those that did not fit: the text names them.
 func (m Memory) Versions() map[string]string { return m.versions }
 
-// Changed returns the files, as shown, that are given because a running session has another version.
+// Changed returns the files, as shown, that are given because a running session has another
+// version.
 func (m Memory) Changed() []string { return m.changed }
 
 // Folders returns the folders, as shown, whose memory is given because a tool touches them.

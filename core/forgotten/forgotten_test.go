@@ -127,8 +127,8 @@ func TestAShortText(t *testing.T) {
 	}
 }
 
-// A turn goes with its calls and with each of its paragraphs, in notes, too; of one without text the
-// calls are known.
+// A turn goes with its calls and with each of its paragraphs, in notes, too; of one without text
+// the calls are known.
 func TestTurns(t *testing.T) {
 	failed := chunker.ToolUse{Name: "Bash", Input: `{"command":"mill login --user quillfeather --password hunter2"}`, Output: "Exit code 1\nerror: permission denied", Failed: true}
 	turns := []chunker.Turn{

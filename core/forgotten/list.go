@@ -128,7 +128,8 @@ func (l *list) saltOf(e entry) []byte {
 	return salt
 }
 
-// Load reads a list; a missing one hides nothing. Errors are those of jsonfile.Load, and ErrEarlier.
+// Load reads a list; a missing one hides nothing. Errors are those of jsonfile.Load, and
+// ErrEarlier.
 func Load(file string) (*Set, error) {
 	l, err := jsonfile.Load[list](file)
 	if err == nil {

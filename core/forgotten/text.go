@@ -128,8 +128,8 @@ func OfMarkdown(text string) Passages {
 	return all
 }
 
-// paragraphs cuts a text at blank lines, rules, fences, headings, items of lists and rows of tables,
-// so that one is the same below a line that is inserted, and in another order.
+// paragraphs cuts a text at blank lines, rules, fences, headings, items of lists and rows of
+// tables, so that one is the same below a line that is inserted, and in another order.
 func paragraphs(text string) (all []span) {
 	var lines []string // of the paragraph
 	end := func(line int) {
@@ -228,7 +228,8 @@ func (all Passages) names(i int) []name {
 	return found
 }
 
-// namesOf returns the names of some passages, and of the telling paragraphs of those that are turns.
+// namesOf returns the names of some passages, and of the telling paragraphs of those that are
+// turns.
 func (all Passages) namesOf(some []int) (names []name) {
 	for _, i := range some {
 		names = append(names, all.names(i)...)

@@ -409,8 +409,8 @@ func (f forgetting) isSaid(text string) bool {
 	return text != "" && slices.ContainsFunc(f.texts, func(gone string) bool { return strings.Contains(text, gone) })
 }
 
-// minQuoted is how long a title or such is at least, in bytes, that is taken for part of a text: headings
-// and names are in many texts.
+// minQuoted is how long a title or such is at least, in bytes, that is taken for part of a text:
+// headings and names are in many texts.
 const minQuoted = 24
 
 // quotes reports whether a title, prompt or quotation, which may be cut, is part of a text that is

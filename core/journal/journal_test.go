@@ -229,8 +229,8 @@ func TestForgetVerdicts(t *testing.T) {
 	require.Contains(t, string(data), "port of b.md")
 }
 
-// The request of a passage may be what is forgotten, cut, as may be a prompt, a candidate and what a
-// verdict quotes of a copy.
+// The request of a passage may be what is forgotten, cut, as may be a prompt, a candidate and what
+// a verdict quotes of a copy.
 func TestForgetCutTitles(t *testing.T) {
 	j := newJournal(t)
 	const cut = "always run the tests with DB=memory, otherwise they…"

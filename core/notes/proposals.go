@@ -200,8 +200,8 @@ func (p *Proposals) Report(ctx context.Context, of func(Proposal) bool) (fresh [
 // forgotten: short ones are in many texts.
 const minRepeated = 16
 
-// Forget drops proposals of rules of which a line is in one of the texts, and returns how many. Rules
-// do not propose them again.
+// Forget drops proposals of rules of which a line is in one of the texts, and returns how many.
+// Rules do not propose them again.
 func (p *Proposals) Forget(ctx context.Context, texts ...string) (dropped int, err error) {
 	waiting, err := p.Waiting()
 	if err != nil || len(waiting) == 0 {

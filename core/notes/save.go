@@ -129,7 +129,8 @@ type SaveOptions struct {
 	Shown func(text string) string
 	// Label is for the journal; "" names the file.
 	Label string
-	// Remark returns what a model should know of a change that was made or waits, or ""; may be nil.
+	// Remark returns what a model should know of a change that was made or waits, or ""; may be
+	// nil.
 	Remark func(c Change) string
 	// Longest limits a text, in bytes; 0 is no limit.
 	Longest int

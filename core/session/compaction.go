@@ -20,8 +20,8 @@ import (
 // maxSummarised is how many of a log's last bytes are searched for a summary.
 const maxSummarised = 4 << 20
 
-// KeepSummary makes a note of the newest summary in a log, with which its agent goes on after it has
-// compacted its history. Each summary becomes one note. A log without one is no error.
+// KeepSummary makes a note of the newest summary in a log, with which its agent goes on after it
+// has compacted its history. Each summary becomes one note. A log without one is no error.
 func (s *Session) KeepSummary(ctx context.Context, log string) error {
 	turns, err := source.Transcript(ctx, log, maxSummarised)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,8 +12,8 @@ import (
 	"github.com/memcore/memcore/chunker"
 )
 
-// What is forgotten leaves all logs of all sessions, and nothing else changes: neither the places of
-// lines nor the time of the last use.
+// What is forgotten leaves all logs of all sessions, and nothing else changes: neither the places
+// of lines nor the time of the last use.
 func TestForget(t *testing.T) {
 	sessions := t.TempDir()
 	ctx := t.Context()

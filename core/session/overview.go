@@ -108,8 +108,8 @@ func Excerpt(text, where string, room int) string {
 	return strings.Join(kept, "\n\n") + note
 }
 
-// head returns at most room characters, up to a line's end in their second half if there is one, and
-// marks the cut.
+// head returns at most room characters, up to a line's end in their second half if there is one,
+// and marks the cut.
 func head(text string, room int) string {
 	if utf8.RuneCountInString(text) <= room {
 		return text

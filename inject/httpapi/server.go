@@ -26,8 +26,8 @@ type Options struct {
 	Open func(ctx context.Context, folder string) (Workspace, error)
 	// WorkspaceOf returns a folder's workspace. It is needed.
 	WorkspaceOf func(folder string) (string, error)
-	// Opened reports whether a workspace was opened at this machine. Over TCP there is no other: the
-	// token of a client opens no folder. nil means that none was.
+	// Opened reports whether a workspace was opened at this machine. Over TCP there is no other:
+	// the token of a client opens no folder. nil means that none was.
 	Opened func(workspace string) bool
 	// View makes a link to the pages of a workspace; may be nil.
 	View      func(folder string) (ViewReply, error)

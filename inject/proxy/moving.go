@@ -13,8 +13,8 @@ import (
 )
 
 // moving returns the body of a request, of any length. Something must come of it within each wait
-// (overload.ErrSlow). late reports whether the last wait is over: net/http cancels the request then,
-// which others may see before the error.
+// (overload.ErrSlow). late reports whether the last wait is over: net/http cancels the request
+// then, which others may see before the error.
 func moving(w http.ResponseWriter, r *http.Request, wait time.Duration) (body io.ReadCloser, late func() bool) {
 	if r.Body == nil || r.Body == http.NoBody { // a deadline would end the request itself
 		return r.Body, func() bool { return false }

@@ -201,8 +201,8 @@ func (u Use) HideLines(ctx context.Context, m *core.Manager, path string, first,
 }
 
 // forgetAll removes what the index has forgotten from the journal, and from what memcore keeps of
-// all projects: what hooks noted of sessions, proposals of rules, journals and indexes. A project whose index cannot be
-// changed now forgets when it is next indexed or asked.
+// all projects: what hooks noted of sessions, proposals of rules, journals and indexes. A project
+// whose index cannot be changed now forgets when it is next indexed or asked.
 func (u Use) forgetAll(ctx context.Context, m *core.Manager, places []journal.Place, texts []string) error {
 	slices.Sort(texts)
 	texts = slices.DeleteFunc(slices.Compact(texts), tooShort)

@@ -52,8 +52,8 @@ func (m workingMemory) open(ctx context.Context, name string, create bool) (*ses
 	return current, within, err
 }
 
-// atHandOf opens a session; "" is the one that the MCP client is in as an agent, as far as its hooks
-// say, else the one AtHand; nil for none.
+// atHandOf opens a session; "" is the one that the MCP client is in as an agent, as far as its
+// hooks say, else the one AtHand; nil for none.
 func (s Sessions) atHandOf(ctx context.Context, id string) (*session.Session, error) {
 	if id == "" {
 		client := mcp.Client(ctx)

@@ -118,9 +118,9 @@ func IsNoFile(name string) bool {
 	return strings.HasPrefix(name, resource.Scheme) || strings.HasPrefix(name, session.PathPrefix) || strings.HasPrefix(name, core.RemotePath)
 }
 
-// TypedDocument is DocumentPath of what a person types: as the shell has it, absolute or relative to
-// the current folder, perhaps in another working directory, if there is such a file, or as a citation
-// does.
+// TypedDocument is DocumentPath of what a person types: as the shell has it, absolute or relative
+// to the current folder, perhaps in another working directory, if there is such a file, or as a
+// citation does.
 func (c *Config) TypedDocument(name string) string {
 	if name == "" || IsNoFile(name) {
 		return c.DocumentPath(name)

@@ -1,5 +1,5 @@
-// Package summary keeps the line "> Summary: …" below the heading of a Markdown file, which says in a
-// few words what the file holds.
+// Package summary keeps the line "> Summary: …" below the heading of a Markdown file, which says in
+// a few words what the file holds.
 package summary
 
 import (
@@ -88,9 +88,9 @@ func setOf(parts []string) map[string]bool {
 	return set
 }
 
-// Set sets the given summary of a text; else it keeps a person's, with what the file has since then;
-// else it generates one. before is the text before the change: it shows whether the summary was
-// generated.
+// Set sets the given summary of a text; else it keeps a person's, with what the file has since
+// then; else it generates one. before is the text before the change: it shows whether the summary
+// was generated.
 func Set(before, text, given string) string {
 	given = strings.Join(strings.Fields(given), " ")
 	start, end, own := summaryAt(text)
@@ -195,8 +195,9 @@ func partsOf(text string) []string {
 }
 
 // entriesOf returns summaries or headings of the entries, which begin with a heading of the second
-// level, the newest first, and the keys or beginnings of the items outside of them. Paragraphs count
-// only in a text without these: they are what a stranger writes to a model, and introductions.
+// level, the newest first, and the keys or beginnings of the items outside of them. Paragraphs
+// count only in a text without these: they are what a stranger writes to a model, and
+// introductions.
 func entriesOf(text string) (entries, others []string) {
 	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
 	lines := strings.Split(body, "\n")

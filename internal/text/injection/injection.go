@@ -1,8 +1,8 @@
 // Package injection gives a hint that a text tries to instruct the model that reads it.
 //
 // It cuts a text into windows of a few sentences. A logistic function weighs the features of each:
-// classes of words in 21 languages, their shape, rules and n-grams. A text that passes is still data
-// from outside.
+// classes of words in 21 languages, their shape, rules and n-grams. A text that passes is still
+// data from outside.
 package injection
 
 import (

@@ -116,8 +116,8 @@ func (l *lexicon) of(word string) classSet {
 	return found
 }
 
-// startOf returns the classes and the length of the longest entry at the start of a text in a script
-// without blanks.
+// startOf returns the classes and the length of the longest entry at the start of a text in a
+// script without blanks.
 func (l *lexicon) startOf(text string) (classSet, int) {
 	for n := min(len(text), maxDense); n >= minStem; n-- {
 		if n == len(text) || utf8.RuneStart(text[n]) {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Weights are those of features, and the lowest scores that are flagged. The shipped ones were fitted
-// once, before shapes that changed nothing were taken out; lab/injection can fit others.
+// Weights are those of features, and the lowest scores that are flagged. The shipped ones were
+// fitted once, before shapes that changed nothing were taken out; lab/injection can fit others.
 type Weights struct {
 	// Fitted names the texts and the date.
 	Fitted     string             `json:"fitted"`

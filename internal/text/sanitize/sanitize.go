@@ -35,7 +35,8 @@ const passes = 5
 //   - quotes a role name that opens a message;
 //   - marks headings of memcore's own frames as quoted.
 //
-// Everything else stays: package injection judges what a text says. The result is valid UTF-8, and Text does not change it again.
+// Everything else stays: package injection judges what a text says. The result is valid UTF-8, and
+// Text does not change it again.
 func Text(text string) (string, []Finding) {
 	text, findings := Reveal(strings.ToValidUTF8(text, "\uFFFD"))
 	text, more := settle(text, pass)

@@ -44,8 +44,8 @@ type Options struct {
 // are open, a new one replaces one without a request, or whose client does not read (Places). It is
 // refused only if all wait for answers. Slow bodies are for handlers to bound (Bodies).
 //
-// netutil.LimitListener does not fit: new clients would wait for silent ones. Nor does WriteTimeout,
-// which counts from the request and would end streams.
+// netutil.LimitListener does not fit: new clients would wait for silent ones. Nor does
+// WriteTimeout, which counts from the request and would end streams.
 func Protect(server *http.Server, listener net.Listener, o Options) net.Listener {
 	server.ReadHeaderTimeout = 5 * time.Second
 	server.IdleTimeout = 2 * time.Minute

@@ -13,8 +13,8 @@ const (
 )
 
 // Places is safe for concurrent use. When full, a new holder replaces one that waits or stalls: the
-// oldest newcomer while newcomers wait in more than half of the places, else the regular that waited
-// longest (segmented LRU). So neither group shuts out the other.
+// oldest newcomer while newcomers wait in more than half of the places, else the regular that
+// waited longest (segmented LRU). So neither group shuts out the other.
 type Places[K comparable] struct {
 	Max int
 
