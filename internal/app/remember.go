@@ -129,12 +129,14 @@ var (
 	decisionWord = lazy.Regexp(`[0-9a-f]{6}\b|\p{Han}{2}|\p{Hiragana}{2,3}|\p{L}+`)
 	yesAndNo     = map[string]bool{"accept": true, "confirm": true, "yes": true, "ja": true, "akzeptiere": true, "acepta": true, "acepto": true, "sí": true, "accepte": true, "oui": true, "接受": true, "確認": true, "はい": true,
 		"decline": false, "reject": false, "no": false, "nein": false, "verwirf": false, "rechaza": false, "rechazo": false, "refuse": false, "non": false, "拒绝": false, "拒絶": false, "いいえ": false}
+	negations = map[string]bool{"not": true, "don": true, "dont": true, "never": true, "nicht": true, "nie": true, "kein": true, "keine": true, "keinen": true, "nunca": true, "ne": true, "pas": true, "jamais": true}
 )
 
 // maxDecision is in bytes: a longer prompt is about something else.
 const maxDecision = 200
 
-// decide accepts and declines the proposals that a prompt of the user names, and says so.
+// decide accepts and declines the proposals that a prompt of the user names, and says so. What it
+// says both of, or negates ("don't accept 7fe304"), is not decided.
 func (n Notes) decide(ctx context.Context, prompt string) (string, error) {
 	if len(prompt) > maxDecision {
 		return "", nil
@@ -143,16 +145,30 @@ func (n Notes) decide(ctx context.Context, prompt string) (string, error) {
 	if err != nil || len(all) == 0 {
 		return "", err
 	}
-	ids := map[bool][]string{}
-	var yes, decides bool
+	var accepted, declined []string
+	var yes, no, negated, named bool
 	for _, word := range decisionWord().FindAllString(strings.ToLower(prompt), -1) {
 		if is, ok := yesAndNo[word]; ok {
-			yes, decides = is, true
-		} else if decides && slices.ContainsFunc(all, func(p notes.Proposal) bool { return p.ID == word }) {
-			ids[yes] = append(ids[yes], word)
+			if named {
+				yes, no, named = false, false, false
+			}
+			yes, no = yes || is, no || !is
+		} else if negations[word] {
+			negated = true
+		} else if slices.ContainsFunc(all, func(p notes.Proposal) bool { return p.ID == word }) {
+			named = true
+			switch {
+			case yes && !no && !negated:
+				accepted = append(accepted, word)
+			case no && !yes && !negated:
+				declined = append(declined, word)
+			}
 		}
 	}
-	return n.Decide(ctx, all, ids[true], ids[false])
+	if negated {
+		accepted = nil // "accept 7fe304? Never"
+	}
+	return n.Decide(ctx, all, accepted, declined)
 }
 
 // Decide accepts and declines proposals, and says what was done.

@@ -249,6 +249,7 @@ func TestDecisionsInPrompts(t *testing.T) {
 	for prompt, want := range map[string]string{
 		"accept ID": "accepted", "Ja, ID": "accepted", "sí ID": "accepted", "oui: ID.": "accepted", "接受ID": "accepted", "はい ID": "accepted",
 		"decline ID": "declined", "no, ID is wrong": "declined", "Nein, ID nicht": "declined", "拒绝 ID": "declined",
+		"don't accept ID": "", "no, do not accept ID": "", "no acepto ID": "", "nicht akzeptiere ID": "", "accept ID? never": "", "don't decline ID": "",
 		"ID": "", "accept it": "", "what is ID? accept the others": "", "accept abcdef": "", "accept ID " + strings.Repeat("x", maxDecision): "",
 	} {
 		tool, _ := tools.Find(s.Tools(), "save_memory")
