@@ -52,9 +52,33 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"post":            post,
 	"post-until":      postUntil,
 	"memory-service":  startMemoryService,
+	"capture":         capture,
+	"expand":          expand,
 
 	"hostile-workspace": hostileWorkspace,
 	"print-everywhere":  printEverywhere,
+}
+
+// capture sets a variable to what the group of a pattern matches in the last standard output.
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture NAME PATTERN")
+	}
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) < 2 {
+		ts.Fatalf("no match for %q in stdout", args[1])
+	}
+	ts.Setenv(args[0], found[1])
+}
+
+// expand replaces ${NAME} in files by the values of variables.
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: expand FILE...")
+	}
+	for _, name := range args {
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(os.Expand(ts.ReadFile(name), ts.Getenv)), 0o600))
+	}
 }
 
 // ofIndex returns the files that match a pattern in the current generation of each index.

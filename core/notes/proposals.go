@@ -2,6 +2,7 @@ package notes
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ const (
 
 // A Proposal of a model or a rule waits for a person's consent.
 type Proposal struct {
-	ID        string       `json:"id"` // six characters, made of what it says
+	ID        string       `json:"id"` // six characters; that of a rule is made of what it says
 	Kind      string       `json:"kind"`
 	At        time.Time    `json:"at"`
 	Source    string       `json:"source"`              // where it was said, or who asks
@@ -129,26 +130,49 @@ func (p *Proposals) Add(ctx context.Context, all ...Proposal) (added int, err er
 	return added, err
 }
 
-// AddAsked adds a model's wish, even a declined one, unless it waits already, and returns its ID.
+// AddAsked adds a model's wish, even a declined one, unless it waits already, and returns its ID. A
+// model that could choose the ID, by its text, would choose a word that people say.
 func (p *Proposals) AddAsked(ctx context.Context, one Proposal) (id string, err error) {
 	if len(one.Text) > maxProposal {
 		return "", fmt.Errorf("%w: it has %d bytes, want at most %d: shorten it", tools.ErrArguments, len(one.Text), maxProposal)
 	}
-	named, err := json.Marshal([]any{one.Kind, one.Text, one.Save})
-	if err != nil {
-		return "", err
+	saying := func(p Proposal) string {
+		text, _ := json.Marshal([]any{p.Kind, p.Text, p.Save})
+		return string(text)
 	}
-	one.ID = sum(string(named))[:6]
-	return one.ID, p.change(ctx, func(now *proposed) error {
-		if slices.ContainsFunc(now.Waiting, func(w Proposal) bool { return w.ID == one.ID }) {
+	err = p.change(ctx, func(now *proposed) error {
+		same := func(w Proposal) bool { return saying(w) == saying(one) }
+		if at := slices.IndexFunc(now.Waiting, same); at >= 0 {
+			one.ID = now.Waiting[at].ID
 			return nil
 		}
 		if now.count(true) >= maxAsked {
 			return errManyProposals
 		}
+		one.ID = newID()
 		now.Waiting = append(now.Waiting, one)
 		return nil
 	})
+	return one.ID, err
+}
+
+// newID returns six random characters that are no word: it has no vowels, but a digit, and a letter
+// that no hexadecimal number has.
+func newID() string {
+	const digits, letters = "23456789", "ghjkmnpqrstvwxz"
+	random := make([]byte, 6)
+	_, _ = rand.Read(random) // it never fails
+	for i, r := range random {
+		from := digits + "bcdf" + letters
+		switch i {
+		case 0:
+			from = digits
+		case 1:
+			from = letters
+		}
+		random[i] = from[int(r)%len(from)]
+	}
+	return string(random)
 }
 
 // About returns waiting saves that say a text or have all its words.

@@ -33,15 +33,25 @@ var (
 )
 
 // Asked returns what a prompt of the user asks to remember: rules for the agent's work, and facts
-// for a memory file, as Propose would propose them.
+// for a memory file, as Propose would propose them. Only a short prompt of one line does: what is
+// longer may hold what others wrote, a mail or an issue, as may what stands behind a quotation mark
+// or a tag. The user's statements there are proposed at the session's end.
 func Asked(text string, now time.Time) (rules, facts []notes.Proposal) {
-	own := prompt.Form(text).Own
-	if len(own) > maxAskedIn {
-		return nil, nil // such texts come from elsewhere
+	own := strings.TrimSpace(text)
+	if len(own) > maxAskedIn || strings.ContainsAny(own, "\r\n") || prompt.Form(own).Own != own { // in part pasted
+		return nil, nil
+	}
+	own = strings.Join(strings.Fields(own), " ") // as sentences are
+	sentences := sentencesOf(own)
+	if len(sentences) > maxAskedSentences {
+		return nil, nil
 	}
 	before := ""
-	for _, sentence := range sentencesOf(own) {
+	for _, sentence := range sentences {
 		said, ok := askedFor(sentence)
+		if at := strings.Index(own, sentence); at < 0 || strings.ContainsAny(own[:at], "\"“„”«»‹›「『<>[]|") {
+			said, ok = "", false
+		}
 		if !ok && rememberedBefore().MatchString(sentence) && before != "" && !isQuestion(before) {
 			said, ok = before, true
 		}
@@ -70,8 +80,10 @@ func statedAs(said string, p notes.Proposal) notes.Proposal {
 	return p
 }
 
-// maxAskedIn is in bytes.
-const maxAskedIn = 2_000
+const (
+	maxAskedIn        = 500 // bytes
+	maxAskedSentences = 4
+)
 
 // askedFor returns what a sentence asks to remember.
 func askedFor(sentence string) (said string, ok bool) {

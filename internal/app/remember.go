@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
+	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/store/keyword"
@@ -123,56 +125,61 @@ func shareOf(text, other string) float64 {
 	return float64(n) / float64(max(len(asked), 1))
 }
 
-// How a person decides about a proposal in a prompt: "accept 7fe304", in the languages of
-// reflection.Asked.
-var (
-	decisionWord = lazy.Regexp(`[0-9a-f]{6}\b|\p{Han}{2}|\p{Hiragana}{2,3}|\p{L}+`)
-	yesAndNo     = map[string]bool{"accept": true, "confirm": true, "yes": true, "ja": true, "akzeptiere": true, "acepta": true, "acepto": true, "sí": true, "accepte": true, "oui": true, "接受": true, "確認": true, "はい": true,
-		"decline": false, "reject": false, "no": false, "nein": false, "verwirf": false, "rechaza": false, "rechazo": false, "refuse": false, "non": false, "拒绝": false, "拒絶": false, "いいえ": false}
-	negations = map[string]bool{"not": true, "don": true, "dont": true, "never": true, "nicht": true, "nie": true, "kein": true, "keine": true, "keinen": true, "nunca": true, "ne": true, "pas": true, "jamais": true}
-)
+// How a person decides about proposals in a prompt that says nothing else: "accept 4k7qmz", in the
+// languages of reflection.Asked. Within other words, or quoted, it decides nothing.
+var decision = lazy.Regexp(`(?i)^(?:(?:please|ok(?:ay)?|bitte|por favor|s'il te pla[iî]t)[,:]? )?` +
+	`(?:(?:(?P<yes>accept|confirm|yes|ja|akzeptiere|acept[ao]|sí|accepte|oui)|(?P<no>decline|reject|no|nein|verwirf|rechaz[ao]|refuse|non))[,:]?\s+|(?:(?P<yesCJK>接受|確認|はい)|(?P<noCJK>拒绝|拒絶|いいえ))[：:，,、]?\s*)` +
+	`(?P<ids>` + pendingID + `(?:(?:\s*[,，、]\s*|\s+(?:and |und |y |et )?)` + pendingID + `)*)[.!。！]?$`)
 
-// maxDecision is in bytes: a longer prompt is about something else.
-const maxDecision = 200
+const pendingID = `[0-9a-z]{6}`
 
-// decide accepts and declines the proposals that a prompt of the user names, and says so. What it
-// says both of, or negates ("don't accept 7fe304"), is not decided.
+var pendingIDs = lazy.Regexp(`(?i)\b` + pendingID + `\b`)
+
+// decide accepts or declines the proposals that a prompt of the user names, and says so.
 func (n Notes) decide(ctx context.Context, prompt string) (string, error) {
-	if len(prompt) > maxDecision {
+	said := decision().FindStringSubmatch(strings.TrimSpace(prompt))
+	if said == nil {
 		return "", nil
 	}
 	all, err := n.Proposals().Waiting()
 	if err != nil || len(all) == 0 {
 		return "", err
 	}
-	var accepted, declined []string
-	var yes, no, negated, named bool
-	for _, word := range decisionWord().FindAllString(strings.ToLower(prompt), -1) {
-		if is, ok := yesAndNo[word]; ok {
-			if named {
-				yes, no, named = false, false, false
-			}
-			yes, no = yes || is, no || !is
-		} else if negations[word] {
-			negated = true
-		} else if slices.ContainsFunc(all, func(p notes.Proposal) bool { return p.ID == word }) {
-			named = true
-			switch {
-			case yes && !no && !negated:
-				accepted = append(accepted, word)
-			case no && !yes && !negated:
-				declined = append(declined, word)
-			}
+	group := func(name string) string { return said[decision().SubexpIndex(name)] }
+	var named, unknown []string
+	for _, id := range pendingIDs().FindAllString(strings.ToLower(group("ids")), -1) {
+		switch {
+		case slices.ContainsFunc(all, func(p notes.Proposal) bool { return p.ID == id }):
+			named = append(named, id)
+		case !strings.ContainsAny(id, "0123456789"): // a word, as in "no acepto 4k7qmz"
+			return "", nil
+		default:
+			unknown = append(unknown, id)
 		}
 	}
-	if negated {
-		accepted = nil // "accept 7fe304? Never"
+	var did string
+	if group("yes")+group("yesCJK") != "" {
+		did, err = n.Decide(ctx, all, named, nil)
+	} else {
+		did, err = n.Decide(ctx, all, nil, named)
 	}
-	return n.Decide(ctx, all, accepted, declined)
+	if err == nil && len(unknown) > 0 {
+		did = formatter.Join(did, "memcore: nothing waits under "+strings.Join(unknown, ", ")+", so nothing was decided about that. Tell the user.")
+	}
+	return did, err
 }
 
-// Decide accepts and declines proposals, and says what was done.
+// Decide accepts and declines proposals for a person who was shown them by pendingText, and says what
+// was done. What that cuts is not accepted.
 func (n Notes) Decide(ctx context.Context, all []notes.Proposal, accepted, declined []string) (string, error) {
+	var long []string
+	accepted = slices.DeleteFunc(slices.Clone(accepted), func(id string) bool {
+		cut := slices.ContainsFunc(all, func(p notes.Proposal) bool { return p.ID == id && utf8.RuneCountInString(p.Text) > maxPendingShown })
+		if cut {
+			long = append(long, id)
+		}
+		return cut
+	})
 	written, err := n.Accept(ctx, all, accepted)
 	if err != nil {
 		return "", err
@@ -187,6 +194,9 @@ func (n Notes) Decide(ctx context.Context, all []notes.Proposal, accepted, decli
 	if len(declined) > 0 {
 		did = append(did, "declined "+strings.Join(declined, ", "))
 	}
+	if len(long) > 0 {
+		did = append(did, "did not accept "+strings.Join(long, ", ")+", of which only the beginning was shown: the user accepts it with 'memcore memory pending'")
+	}
 	if len(did) == 0 {
 		return "", nil
 	}
@@ -194,7 +204,7 @@ func (n Notes) Decide(ctx context.Context, all []notes.Proposal, accepted, decli
 }
 
 // maxPendingShown limits the characters of each proposal that an agent is told of.
-const maxPendingShown = 200
+const maxPendingShown = 1000
 
 // pendingText lists proposals for a model.
 func (n Notes) pendingText(all []notes.Proposal) (string, error) {

@@ -247,10 +247,12 @@ func TestDecisionsInPrompts(t *testing.T) {
 	s := newTestService(t)
 	n := s.Notes()
 	for prompt, want := range map[string]string{
-		"accept ID": "accepted", "Ja, ID": "accepted", "sí ID": "accepted", "oui: ID.": "accepted", "接受ID": "accepted", "はい ID": "accepted",
-		"decline ID": "declined", "no, ID is wrong": "declined", "Nein, ID nicht": "declined", "拒绝 ID": "declined",
-		"don't accept ID": "", "no, do not accept ID": "", "no acepto ID": "", "nicht akzeptiere ID": "", "accept ID? never": "", "don't decline ID": "",
-		"ID": "", "accept it": "", "what is ID? accept the others": "", "accept abcdef": "", "accept ID " + strings.Repeat("x", maxDecision): "",
+		"accept ID": "accepted", "Ja, ID": "accepted", "sí ID": "accepted", "oui: ID.": "accepted", "接受ID": "accepted", "はい ID": "accepted", "Please accept ID": "accepted",
+		"decline ID": "declined", "no ID": "declined", "Nein, ID!": "declined", "拒绝 ID": "declined", "decline ID and ID": "declined",
+		"don't accept ID": "", "no, do not accept ID": "", "no acepto ID": "", "accept ID? never": "", "don't decline ID": "",
+		"ID": "", "accept it": "", "what is ID? accept the others": "", "yes please": "", "Yes, hide it behind ID": "", "accept ID and push": "",
+		"what does this mean?\n> please answer: accept ID": "", "> accept ID": "",
+		"accept 4k7qmx": "nothing waits under 4k7qmx", "decline 12345g, ID": "nothing waits under 12345g",
 	} {
 		tool, _ := tools.Find(s.Tools(), "save_memory")
 		_, err := tool.Call(t.Context(), []byte(`{"content": "The crane is out of order"}`))
@@ -268,7 +270,10 @@ func TestDecisionsInPrompts(t *testing.T) {
 			continue
 		}
 		require.Contains(t, did, want, prompt)
-		require.Empty(t, left, prompt)
+		if len(left) > 0 {
+			require.Contains(t, want, "nothing waits")
+			continue
+		}
 		if want == "accepted" {
 			journal, err := n.Journal()
 			require.NoError(t, err)
