@@ -126,7 +126,12 @@ func printPlan(a *cli, p archive.Plan) {
 		if more.Conversations {
 			what = append(what, "agents' conversations")
 		}
-		a.note("also indexes: %s, for %s", strings.Join(what, ", "), more.Project)
+		if len(what) > 0 {
+			a.note("also indexes: %s, for %s", strings.Join(what, ", "), more.Project)
+		}
+		if len(more.Folders) > 0 {
+			a.note("what agents did in %s counts as done in %s", strings.Join(more.Folders, ", "), more.Project)
+		}
 	}
 }
 

@@ -65,6 +65,9 @@ func (p Project) With(known Sources, note func(other string)) Project {
 // marks reports whether a marker is in a folder.
 func marks(folder, marker string) bool { return exists(filepath.Join(folder, marker)) }
 
+// IsMarked reports whether a folder is a repository or has .beans in it.
+func IsMarked(folder string) bool { return marks(folder, repository.Marker) || marks(folder, beans) }
+
 // IsRepository reports whether the project is a git repository.
 func (p Project) IsRepository() bool { return p.below == "." && p.repository.Folder != "" }
 
@@ -185,7 +188,7 @@ func (p Project) Holder() func(folder string, last time.Time) bool {
 		switch {
 		case isOwn(at):
 			return all
-		case marks(at, repository.Marker) || marks(at, beans):
+		case IsMarked(at):
 			if ProjectOf(at).Folder == p.Folder || p.noteOther(at) {
 				return all
 			}

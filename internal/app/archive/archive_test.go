@@ -22,6 +22,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/apptest"
 	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/workspace"
 )
 
@@ -100,6 +101,7 @@ const walrus = "The grey walrus sleeps below the pier, where nobody looks for it
 // What is exported is the same after an import at other paths.
 func TestMove(t *testing.T) {
 	from, target, e := exporting(t, "file.tar.gz")
+	require.NoError(t, os.Rename(from.Project, from.Project+"-of-the-other-machine"))
 	require.Equal(t, []string{filepath.ToSlash(filepath.Join(from.Project, "data", "memory", "episodes", "2026.md")) + "#L3"}, e.Redacted, "not memcore's own hashes")
 	require.Equal(t, 1, e.Sessions)
 	there, home := elsewhere(t)
@@ -386,7 +388,7 @@ func TestImportedSources(t *testing.T) {
 	m.Folders[0].Sources.Conversations = new(true)
 	p, err := Import(t.Context(), w, pack(t, m), Options{}, always)
 	require.NoError(t, err)
-	require.Equal(t, []Indexed{{project, []string{project}, true}}, p.Indexes)
+	require.Equal(t, []Indexed{{project, []string{project}, true, nil}}, p.Indexes)
 	p, err = Import(t.Context(), w, pack(t, m), Options{}, never)
 	require.NoError(t, err)
 	require.Empty(t, p.Indexes, "it is registered already")
@@ -395,6 +397,50 @@ func TestImportedSources(t *testing.T) {
 	sources, err := workspace.Load(at.OwnOf(workspace.IndexName(project)).Sources())
 	require.NoError(t, err)
 	require.Equal(t, []string{project}, sources.Paths)
+}
+
+// What agents did in a folder that is, or was, another's here does not become a project's by an
+// import, and what does is named.
+func TestImportedPlaces(t *testing.T) {
+	w, home := elsewhere(t)
+	home = paths.Resolve(home)
+	at, err := w.Folders()
+	require.NoError(t, err)
+	in := func(name string) string { return filepath.Join(home, name) }
+	for _, dir := range []string{"work/.git", "work/docs", "other/.git", "plain", "dot/.beans"} {
+		require.NoError(t, os.MkdirAll(in(dir), 0o700))
+	}
+	require.NoError(t, os.Symlink(in("other"), in("link")))
+	require.NoError(t, os.Symlink(in("nowhere"), in("dangling")))
+	for path, places := range map[string][]string{in("gone"): {in("gone-tree")}, in("other"): {in("deep/other-tree")}, home: nil, in("earlier"): nil} {
+		own := at.OwnOf(workspace.IndexName(path))
+		require.NoError(t, os.MkdirAll(own.Own(), 0o700))
+		require.NoError(t, os.WriteFile(own.WorkspacePath(), []byte(path+"\n"), 0o600))
+		_, err := workspace.Change(t.Context(), own.Sources(), func(s *workspace.Sources) error { s.Workspace = path; s.Saw(places...); return nil })
+		require.NoError(t, err)
+	}
+	project := in("work")
+	mine := []string{"/srv/old/work", in("work-tree"), in("work/docs"), in("work/gone"), in("earlier")}
+	others := []string{in("other"), in("other/gone"), in("link"), in("link/gone"), in("dangling"), in("plain"), in("dot"), in("gone"), in("gone/sub"), in("gone-tree"), in("deep"), home, "/", "", "other", "../other"}
+	m := Manifest{Format: format, Folders: []Folder{{Name: "state/a", Holds: State, Project: in("other"), Sources: &workspace.Sources{Folders: slices.Concat(others, mine)}}}}
+	m.Folders[0].Sources.Conversations = new(true)
+	o := Options{Moves: []Move{{in("other"), project}, {in("earlier"), project}}}
+	for _, agreed := range []func(Plan) bool{never, always} {
+		p, err := Import(t.Context(), w, pack(t, m), o, agreed)
+		require.NoError(t, err)
+		require.Equal(t, []Indexed{{project, nil, true, mine}}, p.Indexes)
+		var left []string
+		for _, s := range p.Steps {
+			require.Equal(t, Leave, s.Action)
+			require.Contains(t, s.Why, project)
+			left = append(left, s.Path)
+		}
+		require.Equal(t, others, left)
+		require.Equal(t, map[string]int{Leave: len(others)}, p.Counts)
+	}
+	sources, err := workspace.Load(at.OwnOf(workspace.IndexName(project)).Sources())
+	require.NoError(t, err)
+	require.Equal(t, mine, sources.Folders)
 }
 
 // A link is followed neither when exporting nor where a file goes.

@@ -20,6 +20,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/inventory"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
@@ -35,7 +36,7 @@ const (
 	Refuse   = "refuse"
 )
 
-// A Step is what import does with a file.
+// A Step is what import does with a file, or that it leaves out a place of a project.
 type Step struct {
 	Action string `json:"action"`
 	Name   string `json:"name"`             // in the export
@@ -63,6 +64,8 @@ type Indexed struct {
 	Project       string   `json:"project"` // on this machine
 	Paths         []string `json:"paths,omitempty"`
 	Conversations bool     `json:"conversations,omitempty"` // agents' logs about the project
+	// Folders are other places of the project: what agents did there counts as done in it.
+	Folders []string `json:"folders,omitempty"`
 }
 
 // A Move says that a folder of the other machine is elsewhere on this one.
@@ -236,15 +239,30 @@ func (i *importer) plan(ctx context.Context, name string) (p Plan, err error) {
 		p.Counts[s.Action]++
 		p.Steps = append(p.Steps, s)
 	}
+	others, err := i.others()
+	if err != nil {
+		return p, err
+	}
 	for f, project := range i.registers() {
 		was, err := workspace.Load(i.at.OwnOf(workspace.IndexName(project)).Sources())
 		if err != nil {
 			return p, err
 		}
 		is := was
+		is.Workspace = project
+		unseen := is.Unseen(append(slices.Clone(f.Sources.Folders), f.Project))
+		f.Sources.Folders = nil // apply takes those that the plan names
+		for _, folder := range unseen {
+			if i.isAnothers(folder, project, others) {
+				p.Counts[Leave]++
+				p.Steps = append(p.Steps, Step{Action: Leave, Name: f.Name, Path: folder, Why: "it does not count as a place of " + project + ": something else is or was there"})
+				continue
+			}
+			f.Sources.Folders = append(f.Sources.Folders, folder)
+		}
 		i.merge(&is, f, project)
-		more := Indexed{project, is.Paths[len(was.Paths):], is.HasConversations() && !was.HasConversations()}
-		if len(more.Paths) > 0 || more.Conversations {
+		more := Indexed{project, is.Paths[len(was.Paths):], is.HasConversations() && !was.HasConversations(), is.Folders[len(was.Folders):]}
+		if len(more.Paths) > 0 || more.Conversations || len(more.Folders) > 0 {
 			p.Indexes = append(p.Indexes, more)
 		}
 	}
@@ -442,7 +460,56 @@ func (i *importer) merge(s *workspace.Sources, f Folder, project string) {
 		s.Conversations = f.Sources.Conversations
 	}
 	s.Saw(f.Sources.Folders...)
-	if project != f.Project {
-		s.Saw(f.Project)
+}
+
+// others returns the places of each workspace here, by its path.
+func (i *importer) others() (map[string][]string, error) {
+	all := map[string][]string{}
+	projects, err := inventory.Projects(i.w.Config)
+	for _, p := range projects {
+		if p.Path != "" {
+			sources, _ := workspace.Load(i.at.OwnOf(p.Name).Sources()) // a damaged list costs its own
+			all[p.Path] = append(sources.Folders, p.Path)
+		}
 	}
+	return all, err
+}
+
+// isAnothers reports whether a place that a project had on the other machine is, or was, anything
+// but the project's on this one: the project would get what agents did there. Only the user can say
+// by --map that a workspace which is gone has become the project.
+func (i *importer) isAnothers(folder, project string, others map[string][]string) bool {
+	if !filepath.IsAbs(folder) {
+		return true
+	}
+	folder = paths.Resolve(folder)
+	near := folder // the nearest that exists
+	for isMissing(near) && near != filepath.Dir(near) {
+		near = filepath.Dir(near)
+	}
+	contains := func(outer, inner string) bool { _, inside := paths.Within(outer, inner); return inside }
+	given := importer{moves: i.given}
+	for other, places := range others {
+		if other == project || isMissing(other) && given.here(other) == project {
+			continue
+		}
+		for _, at := range places {
+			if at == folder || near != folder && (contains(folder, at) || contains(at, folder) && !contains(at, project)) {
+				return true
+			}
+		}
+	}
+	found, err := workspace.Find(near, i.w.Home)
+	switch {
+	case err != nil:
+		return true
+	case workspace.ProjectOf(found).Folder == workspace.ProjectOf(project).Folder:
+		return false
+	}
+	return near == folder || workspace.IsMarked(found) && !contains(found, project)
+}
+
+func isMissing(file string) bool {
+	_, err := os.Lstat(file)
+	return errors.Is(err, fs.ErrNotExist)
 }
