@@ -34,6 +34,7 @@ var (
 // A forgottenList reads the list when it has changed.
 type forgottenList struct {
 	file string // "" is none
+	name string // of the workspace
 
 	mu   sync.Mutex
 	info fs.FileInfo
@@ -55,7 +56,7 @@ func (l *forgottenList) load() (*forgotten.Set, error) {
 	case err == nil && filetime.Same(info, l.info):
 		return l.set, nil
 	}
-	set, err := forgotten.Load(l.file)
+	set, err := forgotten.Load(l.file, l.name)
 	if err != nil {
 		return nil, fmt.Errorf("what is forgotten cannot be read: %w; without the list it is found again", err)
 	}

@@ -169,7 +169,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		log:       log,
 		folder:    generation.New(options.Folder),
 		kept:      keptlog.In(options.Kept),
-		forgotten: forgottenList{file: options.Forgotten},
+		forgotten: forgottenList{file: options.Forgotten, name: options.Name},
 		writing:   newWriterLock(options.Folder),
 		asked:     asked{embedder{options.Embedder}, relevance.For(fingerprintOf(options.Embedder))},
 

@@ -25,7 +25,7 @@ func forget(t *testing.T, says forgotten.Passages, some ...int) *forgotten.Set {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "forgotten.json")
 	require.NoError(t, forgotten.Add(t.Context(), file, forgotten.Part{Path: "a", Passages: says, Some: some}))
-	set, err := forgotten.Load(file)
+	set, err := forgotten.Load(file, "")
 	require.NoError(t, err)
 	return set
 }
@@ -240,7 +240,7 @@ func TestDamagedLists(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "forgotten.json")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		_, err := forgotten.Load(file)
+		_, err := forgotten.Load(file, "")
 		require.ErrorIs(t, err, want, text)
 		require.ErrorContains(t, err, file)
 		require.ErrorIs(t, forgotten.Add(t.Context(), file, forgotten.Part{Path: "a", Whole: true}), want)
@@ -263,20 +263,20 @@ func TestRemember(t *testing.T) {
 	add(forgotten.Part{In: "one", Path: "~/log.jsonl", Whole: true})
 	add(forgotten.Part{In: "one", Path: "~/log.jsonl", Whole: true})
 	hidden := func(text string) int {
-		set, err := forgotten.Load(file)
+		set, err := forgotten.Load(file, "")
 		require.NoError(t, err)
 		_, n := set.Markdown([]byte(text))
 		return n
 	}
 	whole := func(in, path string) bool {
-		set, err := forgotten.Load(file)
+		set, err := forgotten.Load(file, "")
 		require.NoError(t, err)
 		return set.Whole(in, path)
 	}
 	require.True(t, whole("two", "a.md"))
 	require.False(t, whole("one", "a.md"))
 	require.True(t, whole("two", "~/log.jsonl"), "it is the same file in all workspaces")
-	set, err := forgotten.Load(file)
+	set, err := forgotten.Load(file, "")
 	require.NoError(t, err)
 	require.Equal(t, set.Changed, set.Added)
 
@@ -285,7 +285,7 @@ func TestRemember(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.Equal(t, 0, hidden(ferry))
 	require.Equal(t, 1, hidden(pilot))
-	later, err := forgotten.Load(file)
+	later, err := forgotten.Load(file, "")
 	require.NoError(t, err)
 	require.Greater(t, later.Changed, set.Changed)
 	require.Equal(t, set.Added, later.Added, "nothing was added")
@@ -302,27 +302,55 @@ func TestRemember(t *testing.T) {
 	require.True(t, whole("moved", "a.md"))
 }
 
-// A list of another machine, with another salt, is asked beside this one.
+// A list of another machine, with another salt, is asked beside this one, in those workspaces only
+// that come with it.
 func TestMerge(t *testing.T) {
 	here, there := filepath.Join(t.TempDir(), "here.json"), filepath.Join(t.TempDir(), "there.json")
 	says := forgotten.OfMarkdown(pilot)
-	require.NoError(t, forgotten.Add(t.Context(), there, forgotten.Part{In: "work-1", Path: "a.md", Whole: true, Passages: says, Some: []int{0}}))
+	require.NoError(t, forgotten.Add(t.Context(), there,
+		forgotten.Part{In: "work-1", Path: "a.md", Whole: true, Passages: says, Some: []int{0}},
+		forgotten.Part{In: "mine-3", Path: "c.md", Whole: true}, forgotten.Part{Path: "~/log.jsonl", Whole: true}))
 	require.NoError(t, forgotten.Add(t.Context(), here, forgotten.Part{Path: "b.md", Whole: true}))
-	data, err := os.ReadFile(there)
-	require.NoError(t, err)
-	in := func(name string) string { return "here-" + name }
-	for want := range 2 {
-		n, err := forgotten.Missing(here, data, in)
+	read := func(file string) []byte {
+		data, err := os.ReadFile(file)
 		require.NoError(t, err)
-		require.Equal(t, 1-want, n)
-		require.NoError(t, forgotten.Merge(t.Context(), here, data, in))
+		return data
 	}
-	set, err := forgotten.Load(here)
-	require.NoError(t, err)
-	require.True(t, set.Whole("here-work-1", "a.md"))
-	_, hidden := set.Markdown([]byte(pilot))
-	require.Equal(t, 1, hidden)
-	require.Error(t, forgotten.Merge(t.Context(), here, []byte(`{"forgotten":[{"path":"a"}]}`), in))
+	hidden := func(file, in string, paths ...string) (n int) {
+		set, err := forgotten.Load(file, in)
+		require.NoError(t, err)
+		for _, path := range paths {
+			if set.Whole(in, path) {
+				n++
+			}
+		}
+		_, texts := set.Markdown([]byte(pilot))
+		return n + texts
+	}
+	merge := func(file string, data []byte, names map[string]string, want int) {
+		t.Helper()
+		for _, want := range []int{want, 0} {
+			n, err := forgotten.Missing(file, data, names)
+			require.NoError(t, err)
+			require.Equal(t, want, n)
+			require.NoError(t, forgotten.Merge(t.Context(), file, data, names))
+		}
+	}
+	merge(here, read(there), nil, 0)
+	merge(here, read(there), map[string]string{"work-1": "work-2", "other-1": "other-2"}, 4)
+	require.Equal(t, 3, hidden(here, "work-2", "a.md", "~/log.jsonl"))
+	require.Equal(t, 2, hidden(here, "other-2", "a.md", "~/log.jsonl"), "also where the same is said in another of them")
+	require.Zero(t, hidden(here, "mine-3", "a.md", "c.md", "~/log.jsonl"))
+	merge(there, read(there), map[string]string{"work-1": "work-1"}, 0)
+
+	require.NoError(t, forgotten.Move(t.Context(), here, "work-2", "moved"))
+	require.Equal(t, 3, hidden(here, "moved", "a.md", "~/log.jsonl"))
+	require.Zero(t, hidden(here, "work-2", "a.md", "~/log.jsonl"))
+	third := filepath.Join(t.TempDir(), "third.json")
+	merge(third, read(here), map[string]string{"mine-3": "mine-4", "moved": "again"}, 5)
+	require.Equal(t, 3, hidden(third, "again", "a.md", "~/log.jsonl"))
+	require.Zero(t, hidden(third, "mine-4", "c.md", "~/log.jsonl"))
+	require.Error(t, forgotten.Merge(t.Context(), here, []byte(`{"forgotten":[{"path":"a"}]}`), nil))
 }
 
 // Blanking lines keeps the others, for any text.
@@ -363,7 +391,7 @@ func BenchmarkTurns(b *testing.B) {
 	}
 	file := filepath.Join(b.TempDir(), "forgotten.json")
 	require.NoError(b, forgotten.Add(b.Context(), file, forgotten.Part{Path: "a", Passages: forgotten.OfMarkdown("something else that nobody says in any conversation"), Some: []int{0}}))
-	set, err := forgotten.Load(file)
+	set, err := forgotten.Load(file, "")
 	require.NoError(b, err)
 	b.SetBytes(int64(1000 * len(turns[0].Text)))
 	for b.Loop() {

@@ -3,9 +3,10 @@
 //
 // The list has no words: a salted hash for each turn of a conversation and each paragraph of a
 // document, made of its normal form, so that a copy, a fork, another name or another place in the
-// file does not bring it back. There is one list for all workspaces of a user. The salt is random
-// and stays with the list, so that nobody finds out by a table made beforehand what was forgotten;
-// who has the list can still try out what they suspect.
+// file does not bring it back. There is one list for all workspaces of a user; what is imported
+// counts for those that come with it. The salt is random and stays with the list, so that nobody
+// finds out by a table made beforehand what was forgotten; who has the list can still try out what
+// they suspect.
 //
 // A text of less than 32 letters and digits is known only together with what stands beside it: see
 // Passages. Parts of a turn or paragraph that were said elsewhere are not known.
@@ -42,8 +43,15 @@ type entry struct {
 	// Texts are hashes, of 16 hex digits, between spaces.
 	Texts string `json:"texts,omitempty"`
 	// Salt is that of a list which was imported; "" is this list's own.
-	Salt string    `json:"salt,omitempty"`
+	Salt string `json:"salt,omitempty"`
+	// Only are the workspaces that an imported entry counts for, between slashes; "" is all.
+	Only string    `json:"only,omitempty"`
 	At   time.Time `json:"at"`
+}
+
+// counts reports whether an entry hides something in a workspace.
+func (e entry) counts(in string) bool {
+	return e.Only == "" || slices.Contains(strings.Split(e.Only, "/"), in)
 }
 
 func (e entry) place() place { return placeOf(e.In, e.Path) }
@@ -100,10 +108,13 @@ func (l *list) check() error {
 	return nil
 }
 
-// set returns the list to ask. It was checked.
-func (l *list) set() *Set {
+// set returns the list to ask in a workspace. It was checked.
+func (l *list) set(in string) *Set {
 	s := &Set{Changed: l.Changed, Added: l.Added, whole: map[place]bool{}}
 	for _, e := range l.Forgotten {
+		if !e.counts(in) {
+			continue
+		}
 		if e.Whole {
 			s.whole[e.place()] = true
 		}
@@ -128,9 +139,9 @@ func (l *list) saltOf(e entry) []byte {
 	return salt
 }
 
-// Load reads a list; a missing one hides nothing. Errors are those of jsonfile.Load, and
-// ErrEarlier.
-func Load(file string) (*Set, error) {
+// Load reads what a list hides in a workspace; a missing one hides nothing. Errors are those of
+// jsonfile.Load, and ErrEarlier.
+func Load(file, in string) (*Set, error) {
 	l, err := jsonfile.Load[list](file)
 	if err == nil {
 		err = l.check()
@@ -138,7 +149,7 @@ func Load(file string) (*Set, error) {
 	if err != nil {
 		return nil, wrap(file, err)
 	}
-	return l.set(), nil
+	return l.set(in), nil
 }
 
 func wrap(file string, err error) error {
@@ -245,25 +256,25 @@ func Remember(ctx context.Context, file, in, path string, says Passages) (n int,
 	return n, err
 }
 
-// Missing returns how many entries of another list a list lacks. in returns the name here of a
-// workspace there.
-func Missing(file string, other []byte, in func(string) string) (int, error) {
+// Missing returns how many texts and documents Merge would hide beside those that a list hides.
+func Missing(file string, other []byte, here map[string]string) (int, error) {
 	l, err := jsonfile.Load[list](file)
 	if err != nil {
 		return 0, wrap(file, err)
 	}
-	return l.merge(other, in)
+	return l.merge(other, here)
 }
 
-// Merge adds what another list forgets.
-func Merge(ctx context.Context, file string, other []byte, in func(string) string) error {
+// Merge adds what another list forgets, for some workspaces of that list. here has their names in
+// this one, by those in the other.
+func Merge(ctx context.Context, file string, other []byte, here map[string]string) error {
 	return change(ctx, file, func(l *list) (bool, error) {
-		n, err := l.merge(other, in)
+		n, err := l.merge(other, here)
 		return n > 0, err
 	})
 }
 
-func (l *list) merge(data []byte, in func(string) string) (added int, err error) {
+func (l *list) merge(data []byte, here map[string]string) (added int, err error) {
 	var other list
 	if err := json.Unmarshal(data, &other); err != nil {
 		return 0, fmt.Errorf("%w: %w", jsonfile.ErrDamaged, err)
@@ -275,11 +286,24 @@ func (l *list) merge(data []byte, in func(string) string) (added int, err error)
 		if e.Salt = cmp.Or(e.Salt, other.Salt); e.Salt == l.Salt {
 			e.Salt = ""
 		}
-		if e.In != "" {
-			e.In = in(e.In)
+		var only []string
+		for there, name := range here {
+			if e.counts(there) {
+				only = append(only, name)
+			}
 		}
-		if !slices.Contains(l.Forgotten, e) {
-			l.Forgotten = append(l.Forgotten, e)
+		if len(only) == 0 {
+			continue
+		}
+		e.In = cmp.Or(here[e.In], e.In)
+		slices.Sort(only)
+		everywhere := e
+		everywhere.Only, e.Only = "", strings.Join(slices.Compact(only), "/")
+		if slices.Contains(l.Forgotten, e) || slices.Contains(l.Forgotten, everywhere) {
+			continue
+		}
+		l.Forgotten = append(l.Forgotten, e)
+		if added += len(strings.Fields(e.Texts)); e.Whole {
 			added++
 		}
 	}
@@ -289,13 +313,16 @@ func (l *list) merge(data []byte, in func(string) string) (added int, err error)
 // Move renames a workspace.
 func Move(ctx context.Context, file, from, to string) error {
 	l, err := jsonfile.Load[list](file)
-	if err != nil || !slices.ContainsFunc(l.Forgotten, func(e entry) bool { return e.In == from }) {
+	if err != nil || !slices.ContainsFunc(l.Forgotten, func(e entry) bool { return e.In == from || e.Only != "" && e.counts(from) }) {
 		return err
 	}
 	return change(ctx, file, func(l *list) (bool, error) {
 		for i, e := range l.Forgotten {
 			if e.In == from {
 				l.Forgotten[i].In = to
+			}
+			if e.Only != "" && e.counts(from) {
+				l.Forgotten[i].Only = strings.Trim(strings.Replace("/"+e.Only+"/", "/"+from+"/", "/"+to+"/", 1), "/")
 			}
 		}
 		return true, nil

@@ -66,7 +66,7 @@ func (w *Workspace) withoutForgotten(said []session.Message) ([]session.Message,
 	if err != nil {
 		return nil, err
 	}
-	list, err := forgotten.Load(at.Forgotten())
+	list, err := forgotten.Load(at.Forgotten(), at.Name())
 	if err != nil {
 		return nil, err
 	}

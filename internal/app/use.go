@@ -211,8 +211,7 @@ func (u Use) forgetAll(ctx context.Context, m *core.Manager, places []journal.Pl
 		return err
 	}
 	projects, listing := inventory.Projects(u.w.Config)
-	list, err := forgotten.Load(own.Forgotten())
-	if err = errors.Join(listing, err, u.Forget(ctx, places, texts...)); err != nil {
+	if err = errors.Join(listing, u.Forget(ctx, places, texts...)); err != nil {
 		return err
 	}
 	plainly := func(text string) string { return text } // messages have no secrets
@@ -220,6 +219,10 @@ func (u Use) forgetAll(ctx context.Context, m *core.Manager, places []journal.Pl
 		if p.Sessions != "" {
 			proposals := notes.OpenProposals(p.Sessions, core.StatedFile, core.SolvedFile)
 			dropped, failed := proposals.Forget(ctx, texts...)
+			list, unread := forgotten.Load(own.Forgotten(), p.Name)
+			if unread != nil {
+				return errors.Join(err, failed, unread)
+			}
 			err = errors.Join(err, failed, session.Forget(p.Sessions, func(turns []chunker.Turn) int { return list.Turns(turns, plainly) }))
 			if dropped > 0 && p.Path == u.w.Project { // the files that show them are indexed
 				err = errors.Join(err, purge(ctx, m))

@@ -121,10 +121,11 @@ func TestMove(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]string{
-		filepath.Join(project, "BEANS.md"):                    "can instruct your agents",
-		filepath.Join(home, ".beans", "BEANS.md"):             "can instruct your agents",
-		filepath.Join(project, ".beans", "config.yaml"):       "holds settings of the workspace",
-		filepath.Join(project, "memcore-eval.yaml"):           "holds questions of 'memcore eval'",
+		filepath.Join(project, "BEANS.md"):              "can instruct your agents",
+		filepath.Join(home, ".beans", "BEANS.md"):       "can instruct your agents",
+		filepath.Join(project, ".beans", "config.yaml"): "holds settings of the workspace",
+		filepath.Join(project, "memcore-eval.yaml"):     "holds questions of 'memcore eval'",
+		own.Forgotten(): "hides 2 texts in what is here of " + project,
 		filepath.Join(home, ".beans", "config.imported.yaml"): "holds settings, which can start programs and name servers: they do nothing there; copy those that you want into config.yaml",
 	}, effects)
 	p, err := Import(t.Context(), there, target, o, always)
@@ -161,11 +162,15 @@ func TestMove(t *testing.T) {
 	sources, err := workspace.Load(at.Sources())
 	require.NoError(t, err)
 	require.Equal(t, workspace.Sources{Workspace: project, Paths: []string{project}, Folders: []string{from.Project}}, sources)
-	list, err := forgotten.Load(at.Forgotten())
+	list, err := forgotten.Load(at.Forgotten(), at.Name())
 	require.NoError(t, err)
 	require.True(t, list.Whole(at.Name(), "notes/old.md"), "by the name of the workspace here")
 	_, hidden := list.Markdown([]byte("# Beasts\n\n" + walrus + "\n"))
 	require.Equal(t, 1, hidden, "beside what is forgotten here")
+	mine, err := forgotten.Load(at.Forgotten(), own.Name())
+	require.NoError(t, err)
+	_, hidden = mine.Markdown([]byte("# Beasts\n\n" + walrus + "\n"))
+	require.Zero(t, hidden, "an import hides nothing in other projects")
 
 	again, err := Import(t.Context(), there, target, o, always)
 	require.NoError(t, err)

@@ -24,6 +24,7 @@ import (
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/workspace"
 )
 
@@ -295,13 +296,14 @@ func (i *importer) decide(s *Step, in Folder) {
 		return
 	}
 	if in.Holds == Forgotten {
-		switch more, err := forgotten.Missing(s.Path, s.data, i.workspaceHere); {
+		here, projects := i.workspacesHere()
+		switch more, err := forgotten.Missing(s.Path, s.data, here); {
 		case err != nil:
 			s.Why = err.Error()
 		case more == 0:
 			s.Action = Same
 		default:
-			s.Action = Add
+			s.Action, s.Effect = Add, fmt.Sprintf("hides %s in what is here of %s", plain.Count(more, "text"), strings.Join(projects, ", "))
 		}
 		return
 	}
@@ -337,14 +339,22 @@ func (i *importer) isData(file string) bool {
 	return err == nil && inside
 }
 
-// workspaceHere returns the name here of a workspace of the other machine.
-func (i *importer) workspaceHere(there string) string {
+// workspacesHere returns the names here of the workspaces that the export brings, by their names
+// there, and their paths here, or names if nobody knows the paths.
+func (i *importer) workspacesHere() (names map[string]string, projects []string) {
+	names = map[string]string{}
 	for _, f := range i.Folders {
-		if project := i.here(f.Project); f.Holds == State && path.Base(f.Name) == there && project != "" {
-			return workspace.IndexName(project)
+		name, project := path.Base(f.Name), i.here(f.Project)
+		if f.Holds != State || f.Project != "" && project == "" {
+			continue
 		}
+		if names[name] = name; project != "" {
+			names[name] = workspace.IndexName(project)
+		}
+		projects = append(projects, cmp.Or(project, name))
 	}
-	return there
+	slices.Sort(projects)
+	return names, slices.Compact(projects)
 }
 
 // effect says what a file does beside being found.
@@ -385,7 +395,8 @@ func (i *importer) apply(ctx context.Context, name string, p Plan) error {
 			}
 		}
 		if s.holds == Forgotten {
-			return forgotten.Merge(ctx, s.Path, data, i.workspaceHere)
+			here, _ := i.workspacesHere()
+			return forgotten.Merge(ctx, s.Path, data, here)
 		}
 		return s.write(data)
 	})

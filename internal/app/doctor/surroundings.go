@@ -195,7 +195,7 @@ func (d *doctor) state(at config.Folders) {
 	if config.IsInside(at.Root, at.State) {
 		d.warn(name, "name different folders for indexes and state", "%s is in %s: deleting the indexes deletes it", at.State, at.Root)
 	}
-	_, badList := forgotten.Load(at.Forgotten())
+	_, badList := forgotten.Load(at.Forgotten(), at.Name())
 	_, badUndo := jsonfile.Load[map[string]any](filepath.Join(at.Undo(), "journal.json"))
 	for _, err := range []error{badList, badUndo} {
 		if err != nil {
