@@ -149,6 +149,9 @@ func printImported(a *cli, p archive.Plan) error {
 	if !p.Done {
 		return a.printLine("would import: %s", text)
 	}
+	for _, file := range p.Ignores {
+		a.note("%s now ignores private files beside it", file)
+	}
 	a.note("run 'memcore index' in each project, 'memcore init' for your agents, 'memcore trust add' where memory may instruct them")
 	return a.printLine("imported: %s", text)
 }

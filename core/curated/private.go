@@ -90,7 +90,7 @@ func (e Exposed) KeepOutOfGit() error {
 		}
 	}
 	for _, name := range e.Names {
-		if _, err := keepOutOfGit(filepath.Join(filepath.Dir(e.Ignore), name), e.ignores); err != nil {
+		if _, err := KeepOutOfGit(filepath.Join(filepath.Dir(e.Ignore), name), e.ignores); err != nil {
 			return err
 		}
 	}

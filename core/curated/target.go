@@ -96,16 +96,17 @@ func (t Target) Place() (dir, name string, err error) {
 	return dir, filepath.ToSlash(name), nil
 }
 
-// KeepOutOfGit adds a private target, unless ignored, to the .gitignore file beside it and returns
-// that file. A tracked target is an error.
+// KeepOutOfGit is that of a private target.
 func (t Target) KeepOutOfGit() (string, error) {
 	if !t.Private {
 		return "", nil
 	}
-	return keepOutOfGit(t.File, t.ignores)
+	return KeepOutOfGit(t.File, t.ignores)
 }
 
-func keepOutOfGit(path, ignores string) (string, error) {
+// KeepOutOfGit adds a file, unless ignored, also by Options.GitIgnores, to the .gitignore file
+// beside it and returns that file. A tracked file is an error.
+func KeepOutOfGit(path, ignores string) (string, error) {
 	dir, name := paths.Resolve(filepath.Dir(path)), filepath.Base(path)
 	repositories := workspace.Repositories(dir) // an outer one may track files of an inner one
 	if len(repositories) == 0 {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/app"
@@ -57,7 +58,9 @@ type Plan struct {
 	Steps  []Step         `json:"steps"`
 	// Indexes is what projects get to index, beside what is registered here.
 	Indexes []Indexed `json:"indexes,omitempty"`
-	Done    bool      `json:"done"`
+	// Ignores are the .gitignore files that got a line for a private file.
+	Ignores []string `json:"ignores,omitempty"`
+	Done    bool     `json:"done"`
 }
 
 // An Indexed is what a project gets to index.
@@ -109,7 +112,7 @@ func Import(ctx context.Context, w *app.Workspace, name string, o Options, agree
 		err := fmt.Errorf("nothing was written: %d of %d files cannot be taken in", n, len(p.Steps))
 		return p, kind.Hint(err, "move the files that are named above away, say with --map OLD=NEW where folders are, or leave these files out with --skip")
 	}
-	if err := i.apply(ctx, name, p); err != nil {
+	if err := i.apply(ctx, name, &p); err != nil {
 		return p, fmt.Errorf("%w; import again to continue", err)
 	}
 	p.Done = true
@@ -373,7 +376,7 @@ func (i *importer) effect(holds, path string) string {
 }
 
 // apply writes the files that are added, with their times, and registers projects.
-func (i *importer) apply(ctx context.Context, name string, p Plan) error {
+func (i *importer) apply(ctx context.Context, name string, p *Plan) error {
 	adds := map[string]Step{}
 	for _, s := range p.Steps {
 		if s.Action == Add {
@@ -381,6 +384,7 @@ func (i *importer) apply(ctx context.Context, name string, p Plan) error {
 		}
 	}
 	used := map[string]time.Time{} // folders of sessions
+	var exposed error              // of private files that git would commit
 	err := each(ctx, name, func(entry string, data []byte) error {
 		s, ok := adds[entry]
 		if !ok {
@@ -398,6 +402,10 @@ func (i *importer) apply(ctx context.Context, name string, p Plan) error {
 			here, _ := i.workspacesHere()
 			return forgotten.Merge(ctx, s.Path, data, here)
 		}
+		if err := i.keepOutOfGit(s, p); err != nil {
+			exposed = errors.Join(exposed, fmt.Errorf("%s is not written, since git would see it: %w", s.Path, err))
+			return nil
+		}
 		return s.write(data)
 	})
 	for dir, at := range used { // a session keeps its age
@@ -407,6 +415,21 @@ func (i *importer) apply(ctx context.Context, name string, p Plan) error {
 		if err == nil {
 			err = i.register(ctx, f, project)
 		}
+	}
+	return errors.Join(err, exposed)
+}
+
+// keepOutOfGit makes git ignore a private file before it is there.
+func (i *importer) keepOutOfGit(s Step, p *Plan) error {
+	if !paths.IsPrivate(s.Path) {
+		return nil
+	}
+	if err := safefile.MakeFolder(filepath.Dir(s.Path), 0o644); err != nil {
+		return err
+	}
+	changed, err := curated.KeepOutOfGit(s.Path, curated.UserIgnores(i.w.Home))
+	if changed != "" && !slices.Contains(p.Ignores, changed) {
+		p.Ignores = append(p.Ignores, changed)
 	}
 	return err
 }
