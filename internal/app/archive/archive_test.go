@@ -245,6 +245,10 @@ func TestExportIsNotOverwritten(t *testing.T) {
 	w, target, _ := exporting(t, "x.tar.gz")
 	_, err := Export(t.Context(), w, target)
 	require.ErrorContains(t, err, "exists already")
+	missing := filepath.Join(t.TempDir(), "missing")
+	_, err = Export(t.Context(), w, filepath.Join(missing, "x.tar.gz"))
+	require.ErrorContains(t, err, "there is no folder "+missing)
+	require.NoDirExists(t, missing)
 	// What lies beside it is not written to, nor where it leads.
 	mine := filepath.Join(t.TempDir(), "mine")
 	require.NoError(t, os.WriteFile(mine, []byte("mine"), 0o600))

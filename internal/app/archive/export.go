@@ -53,10 +53,11 @@ func Export(ctx context.Context, w *app.Workspace, target string) (e Exported, e
 	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
 		return e, errors.Join(err, errors.New("it exists already: name another file, or move it away"))
 	}
-	if err := safefile.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-		return e, err
+	dir := filepath.Dir(target)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) { // it may be misspelt, or a disk that is not there
+		return e, fmt.Errorf("there is no folder %s: make it first", dir)
 	}
-	file, err := os.CreateTemp(filepath.Dir(target), filepath.Base(target)+".*.partly")
+	file, err := os.CreateTemp(dir, filepath.Base(target)+".*.partly")
 	if err != nil {
 		return e, err
 	}
