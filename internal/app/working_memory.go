@@ -81,10 +81,11 @@ func (m workingMemory) detail(current *session.Session) guard.Files {
 }
 
 func (m workingMemory) journal(current *session.Session) *notes.Journal {
-	return notes.OpenJournal(filepath.Join(current.Dir, undoOfSession)).For(m.w.Project).ForAgent()
+	return notes.OpenJournal(filepath.Join(current.Dir, UndoOfSession)).For(m.w.Project).ForAgent()
 }
 
-const undoOfSession = "undo"
+// UndoOfSession is the folder of a session that keeps what undoes changes of its notes.
+const UndoOfSession = "undo"
 
 // Read implements notes.Files.
 func (m workingMemory) Read(ctx context.Context, name string) (string, error) {

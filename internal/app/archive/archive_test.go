@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -65,6 +66,12 @@ func exporting(t *testing.T, name string) (w *app.Workspace, target string, e Ex
 		require.NoError(t, err)
 		return os.Chtimes(path, old, old)
 	}))
+	// Its agent keeps the messages; its notes were changed.
+	logged, err := session.New(w.SessionsDir(), "claude-code-2")
+	require.NoError(t, err)
+	undo := filepath.Join(logged.Dir, app.UndoOfSession, "journal.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(undo), 0o700))
+	require.NoError(t, os.WriteFile(undo, []byte("{}"), 0o600))
 	_, err = w.Trust().Set(t.Context(), project, true)
 	require.NoError(t, err)
 	at, err := w.Folders()
@@ -103,7 +110,8 @@ func TestMove(t *testing.T) {
 	from, target, e := exporting(t, "file.tar.gz")
 	require.NoError(t, os.Rename(from.Project, from.Project+"-of-the-other-machine"))
 	require.Equal(t, []string{filepath.ToSlash(filepath.Join(from.Project, "data", "memory", "episodes", "2026.md")) + "#L3"}, e.Redacted, "not memcore's own hashes")
-	require.Equal(t, 1, e.Sessions)
+	require.Equal(t, 2, e.Sessions)
+	require.NotContains(t, fmt.Sprint(e.LeftOut), "journal.json")
 	there, home := elsewhere(t)
 	own, err := there.Folders()
 	require.NoError(t, err)
@@ -153,9 +161,9 @@ func TestMove(t *testing.T) {
 	w := workspaceIn(t, project)
 	sessions, err := w.Sessions().Kept(false)
 	require.NoError(t, err)
-	require.Len(t, sessions, 1)
-	require.Equal(t, 1, sessions[0].Messages)
-	require.Greater(t, time.Since(sessions[0].Used), 200*24*time.Hour, "a session keeps its age")
+	require.Len(t, sessions, 2)
+	require.Equal(t, 1, sessions[1].Messages)
+	require.Greater(t, time.Since(sessions[1].Used), 200*24*time.Hour, "a session keeps its age")
 	require.False(t, w.Trusted(), "an import trusts nothing")
 	at, err := w.Folders()
 	require.NoError(t, err)

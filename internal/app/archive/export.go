@@ -63,7 +63,7 @@ func Export(ctx context.Context, w *app.Workspace, target string) (e Exported, e
 	}
 	partly := file.Name()
 	packed := gzip.NewWriter(file)
-	x := &exporter{w: w, out: tar.NewWriter(packed), seen: map[string]bool{paths.Resolve(partly): true}, Exported: Exported{Path: target}}
+	x := &exporter{w: w, out: tar.NewWriter(packed), seen: map[string]bool{paths.Resolve(partly): true}, sessions: map[string]bool{}, Exported: Exported{Path: target}}
 	x.manifest = Manifest{Format: format, Version: w.Version, Home: paths.Spellings(w.Home)}
 	x.all(ctx)
 	err = errors.Join(x.err, x.out.Close(), packed.Close(), file.Sync(), file.Close())
@@ -80,6 +80,7 @@ type exporter struct {
 	out      *tar.Writer
 	manifest Manifest
 	seen     map[string]bool // files of this machine
+	sessions map[string]bool // that it has something of
 	err      error           // the first error of writing
 }
 
@@ -165,12 +166,15 @@ func (x *exporter) walk(ctx context.Context, to Folder, top, dir string) {
 	top = paths.Resolve(top)
 	_ = filepath.WalkDir(filepath.Join(top, dir), func(disk string, entry fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(top, disk)
+		_, within, _ := strings.Cut(filepath.ToSlash(rel), "/")
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			x.leave(disk, err.Error())
 		case rel != dir && strings.HasPrefix(entry.Name(), ".") && entry.IsDir():
 			return fs.SkipDir
+		case to.Holds == Sessions && within == app.UndoOfSession && entry.IsDir():
+			return fs.SkipDir // it is of this machine
 		case !entry.IsDir() && !strings.HasSuffix(rel, ".lock"):
 			x.add(to, top, filepath.ToSlash(rel))
 		}
@@ -203,7 +207,8 @@ func (x *exporter) add(to Folder, top, path string) {
 	x.manifest.Files = append(x.manifest.Files, f)
 	x.Files++
 	x.Bytes += f.Size
-	if to.Holds == Sessions && strings.HasSuffix(path, "/messages.jsonl") {
+	if id, _, inSession := strings.Cut(path, "/"); to.Holds == Sessions && inSession && !x.sessions[to.Name+"/"+id] {
+		x.sessions[to.Name+"/"+id] = true
 		x.Sessions++
 	}
 	x.write(f.name(), data)
