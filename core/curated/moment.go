@@ -93,11 +93,6 @@ func (r *reader) assembleAt(found []candidate, at Moment, atStart, touched map[s
 	}
 	r.addImports(already)
 	isNew := func(file, hash string) bool { return at.Started && at.Has[file] != hash }
-	for file, hash := range r.imported(already) {
-		if isNew(file, hash) {
-			delete(already, file)
-		}
-	}
 	// hasNew reports whether the session has another version of a file, or of what it imports.
 	hasNew := func(c candidate) bool {
 		if isNew(c.file, c.hash) {
@@ -109,6 +104,14 @@ func (r *reader) assembleAt(found []candidate, at Moment, atStart, touched map[s
 			}
 		}
 		return false
+	}
+	// A present text without an import would say that the import no longer holds.
+	for _, c := range found {
+		if c.parsed != nil && atStart[c.file] && c.conditional() == "" && hasNew(c) {
+			for file := range r.importsOf(c) {
+				delete(already, file)
+			}
+		}
 	}
 	has := func(c candidate) bool { version, ok := at.Has[c.file]; return ok && version == c.hash }
 	m := r.assemble(found, r.o.Limits.remaining(at), already, func(c candidate) string {

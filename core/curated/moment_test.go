@@ -97,8 +97,8 @@ func TestNowOnce(t *testing.T) {
 	require.Equal(t, []string{w.path(".beans/rules/r.md"), w.path("api/BEANS.md"), w.path("web/BEANS.md")}, slices.Sorted(maps.Keys(at.Has)))
 }
 
-// A running session gets what has changed of what it began with, each change once: files, what they
-// import, and files that are new or newly trusted. A session that has not begun gets none of it.
+// A running session gets what has changed of what it began with, each change once: files with all
+// that they import, and files that are new or newly trusted. A session that has not begun gets none of it.
 func TestNowAfterChanges(t *testing.T) {
 	w := newFixture(t, map[string]string{
 		"~/.beans/BEANS.md": "global", "BEANS.md": "root\n@shared.md\n@other.md", "shared.md": "shared", "other.md": "other",
@@ -120,8 +120,9 @@ func TestNowAfterChanges(t *testing.T) {
 		want             string
 	}{
 		{"nothing", "", "", nil, ""},
-		{"a file", "BEANS.md", "new root\n@shared.md\n@other.md", []string{"BEANS.md"}, "new root"},
-		{"an import", "shared.md", "new shared", []string{"BEANS.md"}, "new root\nnew shared"},
+		{"a file", "BEANS.md", "new root\n@shared.md\n@other.md", []string{"BEANS.md"}, "new root\nshared\nother"},
+		{"an import", "shared.md", "new shared", []string{"BEANS.md"}, "new root\nnew shared\nother"},
+		{"an import that is taken out", "BEANS.md", "new root\n@shared.md", []string{"BEANS.md"}, "new root\nnew shared"},
 		{"the user's own", "~/.beans/BEANS.md", "new global", []string{"~/.beans/BEANS.md"}, "new global"},
 		{"a new file", ".beans/rules/always.md", "always", []string{".beans/rules/always.md"}, "always"},
 		{"a rule that does not apply", ".beans/rules/r.md", "---\ntriggers: deploy\n---\nnew rule", nil, ""},
