@@ -207,6 +207,9 @@ func TestNow(t *testing.T) {
 		require.Equal(t, tt.want, formatter.Now(m))
 		require.Equal(t, tt.want == "## Memory Core: Rules That Apply Now\n\nRun gofmt.", formatter.IsBlock(tt.want), "only rules stand in a turn")
 	}
+	m, err := layer.Now(t.Context(), curated.Moment{Started: true, Has: map[string]string{filepath.Join(dir, "BEANS.md"): "1a", filepath.Join(dir, "e.md"): "2b"}})
+	require.NoError(t, err)
+	require.Equal(t, "## Memory Core: What No Longer Applies\n\nDisregard these files and what they import, since they were removed, turned off or are no longer trusted: BEANS.md and e.md.", formatter.Now(m))
 }
 
 // seen returns a text as a model may read it: compatibility forms and case folded, invisible

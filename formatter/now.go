@@ -12,6 +12,7 @@ import (
 const (
 	nowHeading = "## Memory Core: "
 	rulesTitle = "Rules That Apply Now"
+	goneTitle  = "What No Longer Applies"
 	// maxFolders are in a heading, of maxFolder characters at most.
 	maxFolders = 3
 	maxFolder  = 100
@@ -21,6 +22,9 @@ const (
 // trusted files, and stays unchanged.
 func Now(m curated.Memory) string {
 	var parts []string
+	if gone := m.Gone(); len(gone) > 0 {
+		parts = append(parts, "Disregard these files and what they import, since they were removed, turned off or are no longer trusted: "+nameList(gone, "")+".")
+	}
 	for _, section := range m.Sections() {
 		parts = append(parts, section.Text)
 	}
@@ -33,6 +37,9 @@ func Now(m curated.Memory) string {
 	}
 	if changed := m.Changed(); len(changed) > 0 {
 		titles = append(titles, "The Present Text of "+nameList(changed, ""))
+	}
+	if len(m.Gone()) > 0 {
+		titles = append(titles, goneTitle)
 	}
 	if folders := m.Folders(); len(folders) > 0 {
 		titles = append(titles, "Instructions for "+nameList(folders, "/"))

@@ -120,10 +120,11 @@ type Memory struct {
 	Usage    Usage     `json:"usage"`
 
 	sections []Section
-	// See Versions, Folders and Changed.
+	// See Versions, Folders, Changed and Gone.
 	versions map[string]string
 	folders  []string
 	changed  []string
+	gone     []string
 }
 
 // A Section is text under a heading: the user's instructions or the project's context. Priorities
@@ -180,12 +181,16 @@ func (m Memory) Given() []string {
 }
 
 // Versions returns the versions of the files that are given, or apply now (Layer.Now), and of their
-// imports, by path, also of those that did not fit: the text names them.
+// imports, by path, also of those that did not fit: the text names them. Those of Gone are "".
 func (m Memory) Versions() map[string]string { return m.versions }
 
 // Changed returns the files, as shown, that are given because a running session has another
 // version.
 func (m Memory) Changed() []string { return m.changed }
+
+// Gone returns the files, as shown, that a running session was given and that no longer hold: they
+// are missing, not trusted or turned off.
+func (m Memory) Gone() []string { return m.gone }
 
 // Folders returns the folders, as shown, whose memory is given because a tool touches them.
 func (m Memory) Folders() []string { return m.folders }

@@ -3,6 +3,7 @@ package curated
 import (
 	"context"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -17,7 +18,7 @@ type Moment struct {
 	// be missing, and relative to Options.Dir.
 	Named, Touched []string
 	// Has is what the session was given before (Memory.Versions). Started means that it also has
-	// what Load gives: then Now gives what of that has changed since.
+	// what Load gives: then Now gives what of that has changed since, and Memory.Gone.
 	Has     map[string]string
 	Started bool
 	// Spent bytes were given before; Room is left, in characters; 0 is no limit.
@@ -143,6 +144,11 @@ func (r *reader) assembleAt(found []candidate, at Moment, atStart, touched map[s
 		}
 	})
 	m.versions, m.folders, m.changed = map[string]string{}, folders, changed
+	if at.Started {
+		for _, file := range gone(found, at.Has) {
+			m.versions[file], m.gone = "", append(m.gone, r.names.Of(file))
+		}
+	}
 	for i := range m.Files {
 		f := &m.Files[i]
 		f.Applies, f.Has = why[f.File], f.Reason == hasAlready
@@ -157,6 +163,24 @@ func (r *reader) assembleAt(found []candidate, at Moment, atStart, touched map[s
 		}
 	}
 	return m
+}
+
+// gone returns which of the files that a session has, as far as it does not know, no longer hold:
+// those that are missing, not trusted or turned off.
+func gone(found []candidate, has map[string]string) (files []string) {
+	off := map[string]bool{}
+	for _, c := range found {
+		off[c.file] = c.untrusted || c.parsed != nil && !c.head.Enabled
+	}
+	for _, file := range slices.Sorted(maps.Keys(has)) {
+		if has[file] == "" {
+			continue
+		}
+		if _, err := os.Lstat(file); off[file] || isMissing(err) {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // addVersions adds the versions of a file and its imports.

@@ -143,6 +143,45 @@ func TestNowAfterChanges(t *testing.T) {
 	require.Empty(t, text(m))
 }
 
+// A running session is told once which files no longer hold, and gets them again when they do.
+func TestNowOfWhatIsGone(t *testing.T) {
+	w := newFixture(t, map[string]string{"~/.beans/BEANS.md": "global", "BEANS.md": "root\n@shared.md", "shared.md": "shared", ".beans/rules/r.md": "rule"})
+	start, err := New(w.options).Load(t.Context())
+	require.NoError(t, err)
+	at := Moment{Has: maps.Clone(start.Versions()), Started: true}
+	now := func() Memory {
+		m, err := New(w.options).Now(t.Context(), at)
+		require.NoError(t, err)
+		maps.Copy(at.Has, m.Versions())
+		return m
+	}
+	require.Empty(t, now().Gone())
+	for _, tt := range []struct {
+		name string
+		do   func()
+		gone []string
+		want string
+	}{
+		{"removed", func() { require.NoError(t, os.Remove(w.path("BEANS.md"))) }, []string{"BEANS.md"}, ""},
+		{"there again", func() { w.write("BEANS.md", "root\n@shared.md") }, nil, "root\nshared"},
+		{"an import", func() { require.NoError(t, os.Remove(w.path("shared.md"))) }, []string{"shared.md"}, ""},
+		{"turned off", func() { w.write(".beans/rules/r.md", "---\nenabled: false\n---\nrule") }, []string{".beans/rules/r.md"}, ""},
+		{"not trusted", func() { w.options.Trust = nil }, []string{"BEANS.md"}, ""},
+		{"trusted again", func() { w.options.Trust = allIn{w.project} }, nil, "root\n<!-- Import refused: shared.md -->"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.do()
+			m := now()
+			require.Equal(t, tt.gone, m.Gone())
+			require.Equal(t, tt.want, text(m))
+			require.Empty(t, now().Gone(), "once")
+		})
+	}
+	at.Started = false
+	require.NoError(t, os.Remove(w.path("BEANS.md")))
+	require.Empty(t, now().Gone(), "it has not begun")
+}
+
 // Moments share the limits with the start, and none exceeds its room.
 func TestNowKeepsToItsRoom(t *testing.T) {
 	w := newFixture(t, map[string]string{"web/BEANS.md": "## Web\n\n" + lines("w", 1, 40) + "\n\n## More\n\n" + lines("m", 1, 40)})

@@ -85,9 +85,13 @@ func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (h
 	}
 	s.keepPrivate(layer, memory)
 	applied := hook.Applied{Text: formatter.Now(memory), Versions: memory.Versions(), Stamps: s.stampsOf(memory)}
+	for _, path := range memory.Gone() {
+		applied.Rules = append(applied.Rules, journal.Rule{Path: path, Why: "it no longer applies"})
+	}
 	for _, f := range memory.Files {
 		_, applies := memory.Versions()[f.File]
 		switch {
+		case slices.Contains(memory.Gone(), f.Path):
 		case applies && f.Reason == "":
 			applied.Rules = append(applied.Rules, journal.Rule{Path: f.Path, Given: true, Why: f.Applies})
 		case applies || f.Has || f.Untrusted && (f.Kind == curated.Rule || f.Tier == curated.Directory):
