@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/mcp"
 	"github.com/memcore/memcore/internal/app/guard"
 	"github.com/memcore/memcore/internal/paths"
@@ -32,7 +35,7 @@ type workingMemory struct {
 }
 
 // open returns the session that a path means, and the path in its working memory. With create it
-// makes a session, if it is to be an agent's or there is none at hand.
+// makes a session, if a hook has noted it or there is none at hand.
 func (m workingMemory) open(ctx context.Context, name string, create bool) (*session.Session, string, error) {
 	id, within, _ := strings.Cut(name, "/")
 	if id == overviewFile || id == detailFolder {
@@ -43,6 +46,11 @@ func (m workingMemory) open(ctx context.Context, name string, create bool) (*ses
 	}
 	current, err := m.w.Sessions().atHandOf(ctx, id)
 	if missing := current == nil && err == nil || errors.Is(err, session.ErrNoSession); missing && create && (id == "" || agentOf(id) != "") {
+		if id != "" {
+			if err := m.noted(id); err != nil {
+				return nil, "", err
+			}
+		}
 		m.w.Remember(ctx)
 		current, err = session.New(m.w.SessionsDir(), id)
 	}
@@ -50,6 +58,22 @@ func (m workingMemory) open(ctx context.Context, name string, create bool) (*ses
 		err = fmt.Errorf("%w: %s/%s: no session has been written to yet", notes.ErrNoFile, sessionMount, name)
 	}
 	return current, within, err
+}
+
+// noted is an error unless a hook has noted an event of a session: the first names the session to
+// its agent before it has a folder.
+func (m workingMemory) noted(id string) error {
+	at, err := m.w.Folders()
+	if err != nil {
+		return err
+	}
+	entries, err := at.Journal().Entries()
+	if err == nil && !slices.ContainsFunc(entries, func(e journal.Entry) bool {
+		return SessionID(hook.Event{Agent: e.Agent, Session: e.Session}) == id
+	}) {
+		err = fmt.Errorf("%w: no hook has noted %s; want the path that the start of the session names, else %s/%s", session.ErrNoSession, id, sessionMount, overviewFile)
+	}
+	return err
 }
 
 // atHandOf opens a session; "" is the one that the MCP client is in as an agent, as far as its

@@ -27,8 +27,12 @@ func TestWorkingMemory(t *testing.T) {
 		return s.HookReply(t.Context(), e).Reply
 	}
 	require.Contains(t, send(hook.Event{Kind: hook.SessionStart, Name: "SessionStart"}), "save_memory with the path session/claude-code-w/overview.md")
+	save := func(client *sdk.ClientSession, path, content string) string {
+		result, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "save_memory", Arguments: map[string]any{"path": path, "content": content}})
+		require.NoError(t, err)
+		return result.Content[0].(*sdk.TextContent).Text
+	}
 	prompt := hook.Event{Kind: hook.Prompt, Name: "UserPromptSubmit", Prompt: "Which winch is oiled?"}
-	send(prompt)
 
 	server := httptest.NewServer(mcpOf(t, s).Handler(""))
 	defer server.Close()
@@ -36,10 +40,12 @@ func TestWorkingMemory(t *testing.T) {
 	at, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL}, nil)
 	require.NoError(t, err)
 	defer at.Close()
-	result, err := at.CallTool(t.Context(), &sdk.CallToolParams{Name: "save_memory",
-		Arguments: map[string]any{"path": "session/overview.md", "content": "Oiling the winch. " + strings.Repeat("And the rope. ", 200)}})
-	require.NoError(t, err)
-	require.Contains(t, result.Content[0].(*sdk.TextContent).Text, "characters, a session is given 2000: shorten it")
+	require.Contains(t, save(at, "session/claude-code-gone/overview.md", "Lost."), "no hook has noted claude-code-gone; want the path that the start of the session names, else session/overview.md")
+	require.NoDirExists(t, filepath.Join(s.SessionsDir(), "claude-code-gone"))
+	require.NoDirExists(t, filepath.Join(s.SessionsDir(), "claude-code-w"), "nothing is recorded yet")
+	save(at, "session/claude-code-w/overview.md", "## Current Task\nPainting.")
+	require.Contains(t, send(prompt), "Painting.")
+	require.Contains(t, save(at, "session/overview.md", "Oiling the winch. "+strings.Repeat("And the rope. ", 200)), "characters, a session is given 2000: shorten it")
 	require.Contains(t, send(prompt), "Oiling the winch.", "the overview has changed")
 
 	send(hook.Event{Kind: hook.Compact, Name: "PreCompact"})
