@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -284,16 +285,39 @@ func (e *edit) addStatusLine() error {
 		return nil
 	}
 	return e.json(e.hooksFile(e.scope), func(d *document, f *file) error {
-		before := d.text
-		ours := d.addStatusLine(e.binary)
+		before, other := d.text, ""
+		if d.at(statusLine) == nil {
+			other = e.usersStatusLine()
+		}
+		if other == "" && !d.addStatusLine(e.binary) {
+			other = f.Path
+		}
 		switch {
-		case !ours:
-			e.note("%s has another status line, which stays; '%s %s' prints a line for it", f.Path, serverName, statusCommand)
+		case other != "":
+			e.note("%s has another status line, which stays; '%s %s' prints a line for it", other, serverName, statusCommand)
 		case d.text != before:
 			f.did("+status line")
 		}
 		return nil
 	})
+}
+
+// usersStatusLine returns the user's own settings, as shown, if they have another status line that
+// one of the project would take the place of; else "".
+func (e *edit) usersStatusLine() string {
+	path := e.hooksFile(User)
+	if e.scope != Project || path == "" {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	d, err := parseDocument(string(text))
+	if err != nil || d.at(statusLine) == nil || d.isOurStatusLine(e.binary) {
+		return ""
+	}
+	return e.options.shown(path)
 }
 
 func (e *edit) removeStatusLine() error {
