@@ -176,7 +176,11 @@ func turnText(s *screen, t journal.Turn, missing string) string {
 		b.WriteString("\n" + explanation(s, *t.Result, len(t.Shown()) > 0, missing, time.Time{}, 0))
 	}
 	for _, later := range t.Later {
-		fmt.Fprintf(&b, "\n%s, %s (%s)%s\n", later.At.Local().Format(time.TimeOnly), later.Kind, later.Name, tookText(later))
+		of := ""
+		if later.Agent != t.Agent {
+			of = " of " + cmp.Or(later.Agent, "no agent")
+		}
+		fmt.Fprintln(&b, "\n"+plain.Line("%s, %s%s (%s)%s", later.At.Local().Format(time.TimeOnly), later.Kind, of, later.Name, tookText(later)))
 		b.WriteString(outcomeText(later) + rulesText(later) + curesText(later) + problemsText(later))
 	}
 	return b.String()

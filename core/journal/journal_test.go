@@ -350,6 +350,15 @@ func TestLast(t *testing.T) {
 	at = at.Add(time.Hour)
 	last, _ = Last(append(all, add("claude-code", "x", PromptEvent, skipped)))
 	require.Equal(t, "claude-code", last.Agent, "Cursor's hook no longer runs")
+
+	// Events that could not be read, of an agent, and of a name that is none.
+	unread := func(e *Entry) { e.Problems = []string{"no event"} }
+	bad := []Entry{add("", "", OtherEvent, unread), add("codex", "", OtherEvent, unread)}
+	last, _ = Last(bad)
+	require.Equal(t, OtherEvent, last.Kind, "there is nothing else")
+	last, _ = Last(append([]Entry{add("codex", "a", PromptEvent, gave)}, bad...))
+	require.Equal(t, "a", last.Session)
+	require.Equal(t, bad, last.Later)
 }
 
 func FuzzJournal(f *testing.F) {

@@ -18,10 +18,15 @@ const ReasonSkipped = "the hook was skipped: "
 const together = time.Minute
 
 // Last returns the turn of the last event. A skipped event does not count if another agent's hook
-// answered it.
+// answered it. An event that could not be read has no session: it is a later one of the last turn,
+// and a turn only if there is none.
 func Last(entries []Entry) (last Turn, ok bool) {
 	var turns []*Turn // the last of each session, the last used at the end
 	for _, e := range entries {
+		if last := len(turns) - 1; e.Kind == OtherEvent && last >= 0 {
+			turns[last].Later = append(turns[last].Later, e)
+			continue
+		}
 		var turn *Turn
 		for i, t := range turns {
 			if t.Agent == e.Agent && t.Session == e.Session {

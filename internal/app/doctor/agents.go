@@ -37,7 +37,13 @@ func (d *doctor) agents(at config.Folders) {
 		return
 	}
 	entries, err := at.Journal().Entries()
-	last, _ := journal.Last(entries)
+	turn, _ := journal.Last(entries)
+	last := turn.Entry
+	for _, later := range turn.Later {
+		if later.Kind == journal.OtherEvent { // it may be the agent's that no longer can be read
+			last = later
+		}
+	}
 	switch {
 	case err != nil:
 		d.warn("last hook", "", "%v", err)
