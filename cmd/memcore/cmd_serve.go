@@ -50,7 +50,15 @@ with the token that --token-env names.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case stop:
-				return stopDaemon(cmd.Context(), a)
+				ran, err := stopDaemon(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if !ran {
+					a.note("no daemon is running")
+					return nil
+				}
+				return a.print("stopped\n")
 			case status:
 				return daemonStatus(cmd.Context(), a)
 			}
@@ -224,25 +232,25 @@ func staySmall(ctx context.Context, a *cli, server *httpapi.Server) {
 	}
 }
 
-func stopDaemon(ctx context.Context, a *cli) error {
+// stopDaemon ends the daemon, and reports whether one ran.
+func stopDaemon(ctx context.Context) (ran bool, err error) {
 	at, err := app.DaemonPlace()
 	if err != nil {
-		return err
+		return false, err
 	}
 	ctx, stop := context.WithTimeout(ctx, 5*app.DaemonWait)
 	defer stop()
 	err = at.Stop(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return kind.Hint(errors.New("the daemon does not answer"), "end its process: its id is that of 'memcore serve' in the system's list of processes")
+		return true, kind.Hint(errors.New("the daemon does not answer"), "end its process: its id is that of 'memcore serve' in the system's list of processes")
 	}
 	if errors.Is(err, daemon.ErrAway) {
-		a.note("no daemon is running")
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("stop the daemon: %w", err)
+		return true, fmt.Errorf("stop the daemon: %w", err)
 	}
-	return a.print("stopped\n")
+	return true, nil
 }
 
 func daemonStatus(ctx context.Context, a *cli) error {

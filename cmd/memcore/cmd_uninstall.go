@@ -22,7 +22,7 @@ func uninstallCommand(a *cli) *cobra.Command {
 		Long: `Take memcore's hooks, MCP server and status line out of the files of agents, the project's and your
 own, and its settings out of your configuration. Nothing else changes in them: a file that is still
 as memcore left it becomes what it was before, byte for byte. memcore lists the changes and asks on
-a terminal; elsewhere --yes answers. The memory and the index stay.`,
+a terminal; elsewhere --yes answers. The daemon ends. The memory and the index stay.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return uninstall(cmd.Context(), a, flags)
@@ -39,8 +39,8 @@ func uninstall(ctx context.Context, a *cli, flags setupFlags) error {
 		return err
 	}
 	proposal, err := removalOf(a, agents, flags)
-	settings := len(flags.agents) == 0 && (flags.user || !flags.project) && a.UserFile() != ""
-	if err == nil && settings {
+	all := len(flags.agents) == 0 && (flags.user || !flags.project)
+	if err == nil && all && a.UserFile() != "" {
 		err = proposal.RemoveSettings(a.SetupOptions(), a.UserFile())
 	}
 	if err != nil {
@@ -52,6 +52,9 @@ func uninstall(ctx context.Context, a *cli, flags setupFlags) error {
 	}
 	if err := printSetup(a, report, proposal); err != nil || !report.Written {
 		return err
+	}
+	if all {
+		endDaemon(ctx, a)
 	}
 	noteWhatStays(a)
 	if a.json {
@@ -89,12 +92,23 @@ func hintOfHooks(a *cli) string {
 	return "'memcore init' puts hooks into the agents' configuration"
 }
 
+// endDaemon ends the daemon, which no hook asks any more.
+func endDaemon(ctx context.Context, a *cli) {
+	switch ran, err := stopDaemon(ctx); {
+	case err != nil:
+		a.note("warning: the daemon may still run: %v", err)
+	case ran:
+		a.note("the daemon is stopped")
+	}
+}
+
 // noteWhatStays says what uninstalling leaves, and how to remove it.
 func noteWhatStays(a *cli) {
 	if a.Settings.Service.URL != "" {
 		a.note("the memory service is still asked: memcore init --server none ends that")
 	}
 	if at, err := a.Folders(); err == nil {
-		a.note("sessions stay in %s, indexes in %s and state in %s: delete the folders to remove them", a.Settings.SessionsDir, a.Names().Of(at.Root), a.Names().Of(at.State))
+		a.note("this stays until you delete it: memory in %s, trust in %s, sessions in %s, indexes in %s, state in %s; in projects BEANS.md, BEANS.local.md with its line in .gitignore, %s and %s",
+			a.Names().Of(a.Beans()), a.Names().Of(a.TrustFile()), a.Settings.SessionsDir, a.Names().Of(at.Root), a.Names().Of(at.State), a.Settings.Folder, a.Settings.DataDir)
 	}
 }
