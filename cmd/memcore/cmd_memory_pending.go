@@ -94,18 +94,17 @@ func askAbout(ctx context.Context, a *cli, all []notes.Proposal, asks bool) (yes
 		if !asks {
 			continue
 		}
-		answer := "y"
+		answer := "yes"
 		if !every {
-			fmt.Fprint(a.stderr, "Remember this? [y]es, [n]o and never again, [a]ll from here on, [Enter] later: ")
-			answer = a.answer(ctx)
+			answer = a.choose(ctx, "Remember this? [y]es, [n]o and never again, [a]ll from here on, [Enter] later: ", "yes", "no", "all")
 		}
 		switch answer {
-		case "a", "all":
+		case "all":
 			every = true
 			yes = append(yes, p.ID)
-		case "y", "yes":
+		case "yes":
 			yes = append(yes, p.ID)
-		case "n", "no":
+		case "no":
 			no = append(no, p.ID)
 		}
 	}

@@ -94,17 +94,17 @@ func askAtTerminal(ctx context.Context, a *cli, c notes.Change) (bool, error) {
 		return false, notes.ErrUnasked
 	}
 	fmt.Fprint(a.stderr, c.Diff)
-	more := ""
+	more, choices := "", []string{"yes", "no"}
 	if current != nil {
-		more = ", [a]lways in this session"
+		more, choices = ", [a]lways in this session", append(choices, "always")
 	}
-	fmt.Fprintf(a.stderr, "A model asks to write this to %s. Allow it? [y]es, [n]o%s, [Enter] later: ", plain.OneLine(c.Path), more)
-	switch answer := a.answer(ctx); {
-	case answer == "y" || answer == "yes":
+	question := fmt.Sprintf("A model asks to write this to %s. Allow it? [y]es, [n]o%s, [Enter] later: ", plain.OneLine(c.Path), more)
+	switch a.choose(ctx, question, choices...) {
+	case "yes":
 		return true, nil
-	case (answer == "a" || answer == "always") && current != nil:
+	case "always":
 		return true, allowIn(ctx, current, c)
-	case answer == "n" || answer == "no":
+	case "no":
 		return false, nil
 	}
 	return false, errors.Join(ctx.Err(), notes.ErrUnasked)

@@ -117,21 +117,20 @@ func trustDialog(ctx context.Context, a *cli, folder string) (trusted bool, err 
 		return false, err
 	}
 	parent, choice := a.Curated().ParentToTrust(folder), ""
+	choices := []string{"trust folder", "don't trust", "no"}
 	if parent != "" {
+		choices = append(choices, "parent", "trust parent")
 		choice = fmt.Sprintf("  [p] Trust parent (%s)", plain.OneLine(parent))
 	}
-	fmt.Fprintf(a.stderr, "%s\n\n%s\n[t] Trust folder%s  [d] Don't trust  [Enter] Decide later: ", plain.OneLine(folder), inside, choice)
-	switch answer := a.answer(ctx); {
-	case answer == "t", answer == "trust", answer == "trust folder":
-	case parent != "" && (answer == "p" || answer == "parent" || answer == "trust parent"):
+	question := fmt.Sprintf("%s\n\n%s\n[t] Trust folder%s  [d] Don't trust  [Enter] Decide later: ", plain.OneLine(folder), inside, choice)
+	switch a.choose(ctx, question, choices...) {
+	case "trust folder":
+	case "parent", "trust parent":
 		folder = parent
-	case answer == "d", answer == "don't trust", answer == "no", answer == "n":
+	case "don't trust", "no":
 		_, err := store.Set(ctx, folder, false)
 		return false, err
 	default:
-		if answer != "" {
-			a.note("%q is not one of the answers; nothing is decided", answer)
-		}
 		return false, ctx.Err()
 	}
 	if _, err := store.Set(ctx, folder, true); err != nil {

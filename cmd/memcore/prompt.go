@@ -74,15 +74,31 @@ func (t *terminal) answer(ctx context.Context) string {
 	}
 }
 
+// choose asks, and returns the first choice that the answer is, or begins. Enter is "". Another
+// answer is named, and is none of the choices.
+func (t *terminal) choose(ctx context.Context, question string, choices ...string) string {
+	fmt.Fprint(t.stderr, question)
+	answer := t.answer(ctx)
+	if answer == "" {
+		return ""
+	}
+	for _, choice := range choices {
+		if strings.HasPrefix(choice, answer) {
+			return choice
+		}
+	}
+	t.note("%q is not one of the answers; nothing is changed", answer)
+	return "?"
+}
+
 // agrees asks yes or no. Enter is byDefault.
 func (t *terminal) agrees(ctx context.Context, question string, byDefault bool) bool {
 	choices := "[y/N]"
 	if byDefault {
 		choices = "[Y/n]"
 	}
-	fmt.Fprint(t.stderr, plain.Line("%s %s ", question, choices))
-	switch t.answer(ctx) {
-	case "y", "yes":
+	switch t.choose(ctx, plain.Line("%s %s ", question, choices), "yes", "no") {
+	case "yes":
 		return true
 	case "":
 		return byDefault && ctx.Err() == nil

@@ -126,13 +126,12 @@ func unasked(label string) error {
 
 // ask asks once. "d" shows the changes before the answer.
 func (o offer) ask(ctx context.Context, a *cli) (agreed bool, err error) {
-	question := fmt.Sprintf("%s %s?", o.verb, plain.Count(len(o.proposal.Changes), "file"))
+	question := fmt.Sprintf("%s %s? [Y]es, [n]o, [d] shows the changes: ", o.verb, plain.Count(len(o.proposal.Changes), "file"))
 	for {
-		fmt.Fprint(a.stderr, question+" [Y]es, [n]o, [d] shows the changes: ")
-		switch a.answer(ctx) {
-		case "", "y", "yes":
+		switch a.choose(ctx, question, "yes", "no", "diff") {
+		case "", "yes":
 			return ctx.Err() == nil, nil
-		case "d", "diff":
+		case "diff":
 			if err := o.showDiffs(a); err != nil {
 				return false, err
 			}
