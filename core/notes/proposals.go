@@ -224,9 +224,9 @@ func (p *Proposals) Report(ctx context.Context, of func(Proposal) bool) (fresh [
 // forgotten: short ones are in many texts.
 const minRepeated = 16
 
-// Forget drops proposals of rules of which a line is in one of the texts, and returns how many.
-// Rules do not propose them again.
-func (p *Proposals) Forget(ctx context.Context, texts ...string) (dropped int, err error) {
+// Forget drops proposals of rules whose source is forgotten, or of which a line is in one of the
+// texts, and returns how many. Rules do not propose them again.
+func (p *Proposals) Forget(ctx context.Context, isForgotten func(source string) bool, texts ...string) (dropped int, err error) {
 	waiting, err := p.Waiting()
 	if err != nil || len(waiting) == 0 {
 		return 0, err
@@ -237,13 +237,20 @@ func (p *Proposals) Forget(ctx context.Context, texts ...string) (dropped int, e
 	}
 	var gone []string
 	for _, w := range waiting {
+		if w.Asked() {
+			continue
+		}
+		if isForgotten(w.Source) {
+			gone = append(gone, w.ID)
+			continue
+		}
 		for line := range strings.Lines(w.Text) {
 			for _, label := range []string{"- Problem: ", "- Solution: ", "## "} {
 				line = strings.TrimPrefix(line, label)
 			}
 			words := strings.TrimSuffix(statement.Words(line), "…")
 			repeats := func(text string) bool { return len(words) >= minRepeated && strings.Contains(text, words) }
-			if !w.Asked() && slices.ContainsFunc(forgotten, repeats) {
+			if slices.ContainsFunc(forgotten, repeats) {
 				gone = append(gone, w.ID)
 				break
 			}

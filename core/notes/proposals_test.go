@@ -23,13 +23,16 @@ func TestForgetProposals(t *testing.T) {
 	dir := t.TempDir()
 	p := OpenProposals(dir, "about-user.md", "solved-earlier.md")
 	fix := Proposal{ID: "f", Kind: ProposedFix, Text: "## The pilot does not…\n- Problem: The pilot Quillfeather does not answer the radio\n- Solution: call his wife", Source: "s/messages.jsonl#L2"}
-	all := []Proposal{statementOf("a", "I am allergic to quillfeather.", true), fix, statementOf("b", "I live beside the northern quay.", true)}
+	name := statementOf("c", "I am Ada.", true)
+	name.Source = "s/messages.jsonl#L9"
+	all := []Proposal{statementOf("a", "I am allergic to quillfeather.", true), fix, statementOf("b", "I live beside the northern quay.", true), name}
 	_, err := p.Add(t.Context(), all...)
 	require.NoError(t, err)
 	_, err = p.AddAsked(t.Context(), Proposal{Kind: ProposedSave, Text: "I am allergic to quillfeather."})
 	require.NoError(t, err)
-	for want := 2; want >= 0; want -= 2 {
-		dropped, err := p.Forget(t.Context(), "By the way, I am **allergic** to\nquillfeather. Good night.", "the pilot Quillfeather does not answer the radio, what now?", "quay")
+	isForgotten := func(source string) bool { return source == name.Source }
+	for _, want := range []int{3, 0} {
+		dropped, err := p.Forget(t.Context(), isForgotten, "By the way, I am **allergic** to\nquillfeather. Good night.", "the pilot Quillfeather does not answer the radio, what now?", "quay")
 		require.NoError(t, err)
 		require.Equal(t, want, dropped)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/app/inventory"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 const (
@@ -218,7 +219,8 @@ func (u Use) forgetAll(ctx context.Context, m *core.Manager, places []journal.Pl
 	for _, p := range projects {
 		if p.Sessions != "" {
 			proposals := notes.OpenProposals(p.Sessions, core.StatedFile, core.SolvedFile)
-			dropped, failed := proposals.Forget(ctx, texts...)
+			isForgotten := func(source string) bool { return isOfLog(u.w.Names(), p.Sessions, source, places) }
+			dropped, failed := proposals.Forget(ctx, isForgotten, texts...)
 			list, unread := forgotten.Load(own.Forgotten(), p.Name)
 			if unread != nil {
 				return errors.Join(err, failed, unread)
@@ -239,6 +241,22 @@ func (u Use) forgetAll(ctx context.Context, m *core.Manager, places []journal.Pl
 		}
 	}
 	return err
+}
+
+// isOfLog reports whether one of the places has the source of a proposal, which names a log in the
+// folder of sessions without its path: ID/messages.jsonl#L1.
+func isOfLog(names paths.Names, sessions, source string, places []journal.Place) bool {
+	id, citation, _ := strings.Cut(source, "/")
+	name, first, last, ok := paths.ParseCitation(citation)
+	current, err := session.Open(sessions, id)
+	if !ok || id == "" || err != nil {
+		return false
+	}
+	document := session.PathPrefix + id + "/" + name
+	if log := current.Log(); log != "" && paths.Spell(filepath.Base(log)) == name {
+		document = names.Of(log)
+	}
+	return slices.ContainsFunc(places, func(p journal.Place) bool { return p.Has(document, first, last) })
 }
 
 // Forget removes places and texts from the journal.
