@@ -19,10 +19,10 @@ var (
 		`(?:always )?(?:remember|memori[sz]e)(?: forever| (?:this|that|it|the following))?(?: (?:for|in) (?:the )?(?:later|next time|future|next sessions?|future sessions?))?(?:: ?| that | )`,
 		`(?:make|take) a (?:mental )?note(?: that |: ?)|don't (?:ever )?forget(?: that |: ?)|do not forget(?: that |: ?)`,
 		`(?:save|add|put|write|store)(?: (?:this|that|it|the following))? (?:to|in|into) (?:your |the )?(?:long-term )?memory(?: that |[:,] ?)`,
-		`merke? dir(?: bitte)?(?:[:,] ?| )|merken sie sich(?: bitte)?(?:[:,] ?| )|notiere? dir(?:[:,] ?| )|vergiss (?:bitte )?nicht[:,] ?|behalte? (?:im kopf|in erinnerung)[:,] ?`,
+		`(?:merke? dir|merken sie sich|notiere? dir)(?: bitte)?(?:[:,] ?| )|vergiss (?:bitte )?nicht[:,] ?|behalte? (?:im kopf|in erinnerung)[:,] ?`,
 		`recuerda(?: para (?:siempre|la próxima(?: vez)?|el futuro))?(?: que |: ?)|acu[eé]rdate de(?: que |: ?)|memoriza(?: que |: ?)|no olvides(?: que |: ?)|apunta(?: que |: ?)`,
 		`souviens-toi(?: bien)?(?: (?:de ce )?que | qu'| ?: ?)|retiens(?: bien)?(?: que | qu'| ?: ?)|rappelle-toi(?: que | qu'| ?: ?)|mémorise(?: que | qu'| ?: ?)|n'oublie pas(?: que | qu'| ?: ?)`,
-	}, "|") + `)(.+)$` +
+	}, "|") + `)(?:da(?:ss|ß) |qu(?:e |'))?(.+)$` +
 		`|^(?:请|請)?(?:你|帮我|幫我)?(?:一定要|要)?(?:记住|記住|牢记|记下来?|記下來?)(?:这个|这一点|了)?[：:，,、 ]*(.+)$` +
 		`|^(?:覚えておいて|覚えて|記憶して)(?:おいて)?(?:ください|下さい|ね)?[：:、, ]+(.+)$` +
 		`|^(.+?)(?:こと)?(?:を|と|って|は)?、?(?:覚えておいて|覚えて|記憶して)(?:おいて)?(?:ください|下さい|くださいね|ね)[。!！]?$`)

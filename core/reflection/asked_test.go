@@ -25,7 +25,11 @@ func TestAsked(t *testing.T) {
 		"Remember: never push to main without my approval":                                                                    "rule - Never push to main without my approval",
 		"Remember to always run the tests before you commit.":                                                                 "rule - Always run the tests before you commit.",
 		"Remember that from now on all commit messages are in English.":                                                       "rule - From now on all commit messages are in English.",
-		"Merk dir, dass der Server in Oslo steht.":                                                                            "facts/project.md - Dass der Server in Oslo steht.",
+		"Merk dir, dass der Server in Oslo steht.":                                                                            "facts/project.md - Der Server in Oslo steht.", // the order of its words stays
+		"Merke dir bitte, daß wir die Rechnung im Mai schreiben.":                                                             "facts/project.md - Wir die Rechnung im Mai schreiben.",
+		"Notier dir bitte dass der Kunde Hafenamt Kiel heißt.":                                                                "facts/project.md - Der Kunde Hafenamt Kiel heißt.",
+		"Vergiss nicht, dass der Schlüssel bei Anna liegt.":                                                                   "facts/project.md - Der Schlüssel bei Anna liegt.",
+		"Recuerda: que el servidor de pruebas está en Oslo.":                                                                  "facts/project.md - El servidor de pruebas está en Oslo.",
 		"Bitte merke dir: Die Rechnung geht an Frau Lang":                                                                     "facts/project.md - Die Rechnung geht an Frau Lang",
 		"Meine Schwester wohnt in Graz. Merk dir das bitte.":                                                                  "facts/project.md - Meine Schwester wohnt in Graz.",
 		"Recuerda que el servidor de pruebas está en Oslo.":                                                                   "facts/project.md - El servidor de pruebas está en Oslo.",
