@@ -10,6 +10,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/prompt"
+	"github.com/memcore/memcore/internal/text/secret"
 )
 
 // How people ask to remember something, in the languages of core/digest. What follows "remember" in
@@ -35,27 +36,37 @@ var (
 // Asked returns what a prompt of the user asks to remember: rules for the agent's work, and facts
 // for a memory file, as Propose would propose them. Only a short prompt of one line does: what is
 // longer may hold what others wrote, a mail or an issue, as may what stands behind a quotation mark
-// or a tag. The user's statements there are proposed at the session's end.
-func Asked(text string, now time.Time) (rules, facts []notes.Proposal) {
+// or a tag. The user's statements there are proposed at the session's end. withSecret reports whether
+// it asks for more, which has a secret.
+func Asked(text string, now time.Time) (rules, facts []notes.Proposal, withSecret bool) {
 	own := strings.TrimSpace(text)
 	if len(own) > maxAskedIn || strings.ContainsAny(own, "\r\n") || prompt.Form(own).Own != own { // in part pasted
-		return nil, nil
+		return nil, nil, false
 	}
 	own = strings.Join(strings.Fields(own), " ") // as sentences are
-	sentences := sentencesOf(own)
+	sentences := redactedSentences(own)
 	if len(sentences) > maxAskedSentences {
-		return nil, nil
+		return nil, nil, false
 	}
+	redacted, _ := secret.Redact(own)
 	before := ""
 	for _, sentence := range sentences {
 		said, ok := askedFor(sentence)
-		if at := strings.Index(own, sentence); at < 0 || strings.ContainsAny(own[:at], "\"“„”«»‹›「『<>[]|") {
+		in := own
+		if hasSecret(sentence) {
+			in = redacted
+		}
+		if at := strings.Index(in, sentence); at < 0 || strings.ContainsAny(in[:at], "\"“„”«»‹›「『<>[]|") {
 			said, ok = "", false
 		}
 		if !ok && rememberedBefore().MatchString(sentence) && before != "" && !isQuestion(before) {
 			said, ok = before, true
 		}
 		if before = sentence; !ok {
+			continue
+		}
+		if hasSecret(said) {
+			withSecret = true
 			continue
 		}
 		p := statedAs(said, notes.Proposal{At: now.UTC(), Text: "- " + said, Source: "the user asked to remember it"})
@@ -66,7 +77,7 @@ func Asked(text string, now time.Time) (rules, facts []notes.Proposal) {
 			facts = append(facts, p)
 		}
 	}
-	return rules, facts
+	return rules, facts, withSecret
 }
 
 // statedAs returns a proposal with the kind and file of what a user asks to remember.

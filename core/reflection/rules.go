@@ -149,6 +149,13 @@ func isQuestion(sentence string) bool {
 
 // sentencesOf leaves out code, hidden characters, and sentences with a secret.
 func sentencesOf(text string) []string {
+	return slices.DeleteFunc(redactedSentences(text), hasSecret)
+}
+
+func hasSecret(redacted string) bool { return strings.Contains(redacted, secret.Mark) }
+
+// redactedSentences is sentencesOf with those that have a secret, redacted.
+func redactedSentences(text string) []string {
 	text = strings.ToValidUTF8(text[:min(len(text), maxText)], "")
 	text, _ = sanitize.Reveal(codeBlock().ReplaceAllString(text, "\n"))
 	text, _ = secret.Redact(text)
@@ -161,7 +168,7 @@ func sentencesOf(text string) []string {
 			}
 			s = strings.Join(strings.Fields(strings.TrimLeft(s, "-*+#•\t ")), " ")
 			short := len(s) < minSentence && (len(s) < minIntroduction || !digest.Introduces(s))
-			if short || len([]rune(s)) > maxSentence || strings.Contains(s, "[redacted:") {
+			if short || len([]rune(s)) > maxSentence {
 				continue
 			}
 			all = append(all, s)

@@ -22,29 +22,30 @@ import (
 const remembering = "asked to remember"
 
 // remember saves what a prompt of the user asks to remember: rules where they instruct, if the
-// folder is trusted, and the rest as facts. It returns where each is; none if nothing was asked.
-func (n Notes) remember(ctx context.Context, prompt string) (places []string, err error) {
-	rules, facts := reflection.Asked(prompt, time.Now())
+// folder is trusted, and the rest as facts. It returns where each is, none if nothing was asked, and
+// whether a secret was.
+func (n Notes) remember(ctx context.Context, prompt string) (places []string, withSecret bool, err error) {
+	rules, facts, withSecret := reflection.Asked(prompt, time.Now())
 	if !n.w.Trusted() {
 		rules, facts = nil, append(facts, rules...) // a rule would not be used
 	}
 	if len(rules)+len(facts) == 0 {
-		return nil, nil
+		return nil, withSecret, nil
 	}
 	journal, err := n.Journal()
 	if err != nil {
-		return nil, err
+		return nil, withSecret, err
 	}
 	data, err := n.Data()
 	if err != nil {
-		return nil, err
+		return nil, withSecret, err
 	}
 	var decided []string
 	saver := notes.NewSaver(n.w.Curated().Layer(), journal, notes.SaveOptions{Label: remembering})
 	for _, p := range rules {
 		saved, err := saver.Save(ctx, notes.SaveRequest{Content: strings.TrimPrefix(p.Text, "- "), Target: notes.TargetProject, Private: true})
 		if err != nil {
-			return places, err
+			return places, withSecret, err
 		}
 		places, decided = append(places, saved.Path), append(decided, p.ID)
 	}
@@ -58,7 +59,7 @@ func (n Notes) remember(ctx context.Context, prompt string) (places []string, er
 	})
 	changes, err := data.Accept(ctx, remembering, facts)
 	if err != nil {
-		return places, err
+		return places, withSecret, err
 	}
 	for _, w := range changes {
 		places = append(places, n.w.Names().Of(filepath.Join(n.w.DataDir(), filepath.FromSlash(w.Path))))
@@ -67,15 +68,19 @@ func (n Notes) remember(ctx context.Context, prompt string) (places []string, er
 		decided = append(decided, p.ID)
 	}
 	slices.Sort(places)
-	return slices.Compact(places), n.Proposals().Decide(ctx, decided...) // rules find the same in the log
+	return slices.Compact(places), withSecret, n.Proposals().Decide(ctx, decided...) // rules find the same in the log
 }
 
 // remembered says to the agent what remember has saved.
-func remembered(places []string) string {
-	if len(places) == 0 {
-		return ""
+func remembered(places []string, withSecret bool) string {
+	var left string
+	if withSecret {
+		left = "memcore: the user asks to remember something with a secret. That is not saved: memory never keeps secrets. Tell them so without it, and do not save it."
 	}
-	return fmt.Sprintf("memcore: what the user asks to remember is saved in %s, in their words. Do not save it again, and tell them where it is; 'memcore save --undo' takes it back.", plain.OneLine(strings.Join(places, ", ")))
+	if len(places) == 0 {
+		return left
+	}
+	return formatter.Join(left, fmt.Sprintf("memcore: what the user asks to remember is saved in %s, in their words. Do not save it again, and tell them where it is; 'memcore save --undo' takes it back.", plain.OneLine(strings.Join(places, ", "))))
 }
 
 const (
