@@ -323,12 +323,12 @@ func (s hookMemory) Notice(ctx context.Context, e hook.Event, begins bool) strin
 	if !s.Settings.Enabled {
 		return ""
 	}
-	did, err := s.Notes().decide(ctx, e.Prompt)
+	did, none, err := s.Notes().decide(ctx, e.Prompt)
 	places, withSecret, failed := s.Notes().remember(ctx, e.Prompt)
 	if err = errors.Join(err, failed); err != nil {
 		s.Log.Warn("what a prompt asked of memory is not done", "workspace", s.Project, "error", err)
 	}
-	return formatter.Join(did, remembered(places, withSecret), s.waiting(ctx, e, begins))
+	return formatter.Join(did, none, remembered(places, withSecret), s.waiting(ctx, e, begins))
 }
 
 // waiting says what waits for the person, once.

@@ -136,19 +136,21 @@ var decision = lazy.Regexp(`(?i)^(?:(?:please|ok(?:ay)?|bitte|por favor|s'il te 
 	`(?:(?:(?P<yes>accept|confirm|yes|ja|akzeptiere|acept[ao]|sí|accepte|oui)|(?P<no>decline|reject|no|nein|verwirf|rechaz[ao]|refuse|non))[,:]?\s+|(?:(?P<yesCJK>接受|確認|はい)|(?P<noCJK>拒绝|拒絶|いいえ))[：:，,、]?\s*)` +
 	`(?P<ids>` + pendingID + `(?:(?:\s*[,，、]\s*|\s+(?:and |und |y |et )?)` + pendingID + `)*)[.!。！]?$`)
 
-const pendingID = `[0-9a-z]{6}`
+// pendingID matches an ID, or one of a rule that is cut or has a digit too many.
+const pendingID = `(?:[0-9a-z]{6}|[0-9a-f]{5,8})`
 
 var pendingIDs = lazy.Regexp(`(?i)\b` + pendingID + `\b`)
 
-// decide accepts or declines the proposals that a prompt of the user names, and says so.
-func (n Notes) decide(ctx context.Context, prompt string) (string, error) {
+// decide accepts or declines the proposals that a prompt of the user names, and says so. none says
+// under which IDs nothing waits. Without any proposal, "yes 123456" answers something else.
+func (n Notes) decide(ctx context.Context, prompt string) (did, none string, err error) {
 	said := decision().FindStringSubmatch(strings.TrimSpace(prompt))
 	if said == nil {
-		return "", nil
+		return "", "", nil
 	}
 	all, err := n.Proposals().Waiting()
-	if err != nil || len(all) == 0 {
-		return "", err
+	if err != nil {
+		return "", "", err
 	}
 	group := func(name string) string { return said[decision().SubexpIndex(name)] }
 	var named, unknown []string
@@ -156,22 +158,23 @@ func (n Notes) decide(ctx context.Context, prompt string) (string, error) {
 		switch {
 		case slices.ContainsFunc(all, func(p notes.Proposal) bool { return p.ID == id }):
 			named = append(named, id)
-		case !strings.ContainsAny(id, "0123456789"): // a word, as in "no acepto 4k7qmz"
-			return "", nil
+		case !strings.ContainsAny(id, "0123456789") && strings.ContainsAny(id, "aeiouy"): // a word, as in "no acepto 4k7qmz"
+			return "", "", nil
+		case len(all) == 0 && !strings.EqualFold(group("yes"), "accept") && !strings.EqualFold(group("no"), "decline"):
+			return "", "", nil
 		default:
 			unknown = append(unknown, id)
 		}
 	}
-	var did string
 	if group("yes")+group("yesCJK") != "" {
 		did, err = n.Decide(ctx, all, named, nil)
 	} else {
 		did, err = n.Decide(ctx, all, nil, named)
 	}
 	if err == nil && len(unknown) > 0 {
-		did = formatter.Join(did, "memcore: nothing waits under "+strings.Join(unknown, ", ")+", so nothing was decided about that. Tell the user.")
+		none = "memcore: nothing waits under " + strings.Join(unknown, ", ") + ": it is misspelt, or decided already. Tell the user."
 	}
-	return did, err
+	return did, none, err
 }
 
 // Decide accepts and declines proposals for a person who was shown them by pendingText, and says what

@@ -260,8 +260,9 @@ func TestDecisionsInPrompts(t *testing.T) {
 		all, err := n.Proposals().Waiting()
 		require.NoError(t, err)
 		require.Len(t, all, 1, prompt)
-		did, err := n.decide(t.Context(), strings.ReplaceAll(prompt, "ID", all[0].ID))
+		did, none, err := n.decide(t.Context(), strings.ReplaceAll(prompt, "ID", all[0].ID))
 		require.NoError(t, err)
+		did += none
 		left, err := n.Proposals().Waiting()
 		require.NoError(t, err)
 		if want == "" {
@@ -280,5 +281,35 @@ func TestDecisionsInPrompts(t *testing.T) {
 			_, err = journal.Undo(t.Context())
 			require.NoError(t, err)
 		}
+	}
+}
+
+// A decision about what does not wait is answered, so that no model claims it. Other prompts have
+// words that look like IDs.
+func TestDecisionsAboutNothing(t *testing.T) {
+	s := newTestService(t)
+	n := s.Notes()
+	for _, waits := range []bool{false, true} {
+		for prompt, want := range map[string]string{
+			"accept 7fe304": "7fe304", "Accept 6c590.": "6c590", "decline 7fe304ab": "7fe304ab", "accept zzzzzz": "zzzzzz",
+			"yes 123456": "with one", "no sha256": "with one",
+			"yes 123456 is right": "", "accept theirs": "", "yes please": "", "accept 4k7qmzx": "", "don't accept 6c590": "",
+		} {
+			if want == "with one" {
+				if want = ""; waits {
+					want = strings.Fields(prompt)[1]
+				}
+			}
+			did, none, err := n.decide(t.Context(), prompt)
+			require.NoError(t, err)
+			require.Empty(t, did, prompt)
+			if want == "" {
+				require.Empty(t, none, prompt)
+			} else {
+				require.Contains(t, none, "nothing waits under "+want+":", prompt)
+			}
+		}
+		_, err := n.Proposals().AddAsked(t.Context(), notes.Proposal{Kind: notes.ProposedSave, Text: "The gull is grey."})
+		require.NoError(t, err)
 	}
 }
