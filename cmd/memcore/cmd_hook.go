@@ -238,11 +238,17 @@ func (h *hookRun) keepProblem(w *app.Workspace, problem string) {
 	w.Record(h.known(), journal.Entry{Answer: journal.Answer{Problems: []string{problem}, Notes: h.notes()}})
 }
 
-// deliver writes the reply to an event. If that fails, the journal says so.
+// deliver writes the reply to an event. If that fails, the journal says so, and the next reply tells
+// what was done.
 func (h *hookRun) deliver(answer httpapi.HookReply, e hook.Event, dir string) {
 	if _, err := io.WriteString(h.stdout.raw, answer.Reply); err != nil {
 		here, _ := h.In(dir)
 		here.Record(e, journal.Entry{Undelivered: fmt.Sprintf("it could not be written: %v", err)})
+	} else if len(answer.Told) > 0 {
+		here, _ := h.In(dir)
+		ctx, stop := context.WithTimeout(context.Background(), recordTime)
+		defer stop()
+		_ = here.Notes().Proposals().Told(ctx, answer.Told...) // else it is told again
 	}
 	beginFirstIndex(h.cli, answer)
 }

@@ -57,8 +57,9 @@ var (
 )
 
 const (
-	maxProposals   = 200     // of rules that wait
-	maxAsked       = 50      // of models that wait, so that they cannot crowd out those of rules
+	maxProposals   = 200 // of rules that wait
+	maxAsked       = 50  // of models that wait, so that they cannot crowd out those of rules
+	maxUntold      = 50
 	maxDecided     = 2000    // IDs that are remembered, so as not to propose them again
 	maxProposal    = 8 << 10 // bytes of text
 	maxStatedShown = 60
@@ -81,9 +82,18 @@ func OpenProposals(sessions, statedName, solvedName string) *Proposals {
 	return &Proposals{in("proposals.json"), in(statedName), in(solvedName), in(UnconfirmedFile)}
 }
 
+// A Deed was done for a prompt. It is kept until the agent has an answer that tells it: that of the
+// prompt itself may be late.
+type Deed struct {
+	Event   string `json:"event"` // of the prompt, in the journal
+	Session string `json:"session"`
+	Text    string `json:"text"`
+}
+
 type proposed struct {
 	Waiting []Proposal `json:"waiting"`
 	Decided []string   `json:"decided,omitempty"` // IDs accepted or declined, newest last
+	Untold  []Deed     `json:"untold,omitempty"`
 }
 
 // count returns how many proposals of models or of rules wait.
@@ -218,6 +228,32 @@ func (p *Proposals) Report(ctx context.Context, of func(Proposal) bool) (fresh [
 		return nil
 	})
 	return fresh, err
+}
+
+// Keep keeps a deed until it is told.
+func (p *Proposals) Keep(ctx context.Context, d Deed) error {
+	return p.change(ctx, func(now *proposed) error {
+		now.Untold = append(now.Untold, d)
+		now.Untold = now.Untold[max(0, len(now.Untold)-maxUntold):]
+		return nil
+	})
+}
+
+// Untold returns what a session's agent is not told yet.
+func (p *Proposals) Untold(session string) ([]Deed, error) {
+	all, err := jsonfile.Load[proposed](p.file)
+	if err != nil {
+		return nil, fmt.Errorf("proposals: %w", err)
+	}
+	return slices.DeleteFunc(all.Untold, func(d Deed) bool { return d.Session != session }), nil
+}
+
+// Told ends the wait of the deeds of events.
+func (p *Proposals) Told(ctx context.Context, events ...string) error {
+	return p.change(ctx, func(now *proposed) error {
+		now.Untold = slices.DeleteFunc(now.Untold, func(d Deed) bool { return slices.Contains(events, d.Event) })
+		return nil
+	})
 }
 
 // minRepeated is how long a line of a proposal is at least, in bytes, that is taken for what was

@@ -152,3 +152,23 @@ func TestManyPropose(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, waiting, 20)
 }
+
+// What was done is kept for its session until it is told, however much else changes.
+func TestDeedsWaitUntilTold(t *testing.T) {
+	p := OpenProposals(t.TempDir(), "about-user.md", "solved-earlier.md")
+	for i, session := range []string{"one", "two", "one"} {
+		require.NoError(t, p.Keep(t.Context(), Deed{Event: fmt.Sprint(i), Session: session, Text: "accepted"}))
+	}
+	_, err := p.Add(t.Context(), statementOf("a", "I am Zhang San.", true))
+	require.NoError(t, err)
+	require.NoError(t, p.Told(t.Context(), "0", "absent"))
+	untold, err := p.Untold("one")
+	require.NoError(t, err)
+	require.Equal(t, []Deed{{Event: "2", Session: "one", Text: "accepted"}}, untold)
+	for range maxUntold {
+		require.NoError(t, p.Keep(t.Context(), Deed{Event: "new", Session: "three"}))
+	}
+	untold, err = p.Untold("one")
+	require.NoError(t, err)
+	require.Empty(t, untold)
+}

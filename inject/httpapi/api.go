@@ -119,6 +119,9 @@ type HookReply struct {
 	Entry string `json:"entry,omitempty"`
 	// Index is the folder that the hook should have indexed in the background, or "".
 	Index string `json:"index,omitempty"`
+	// Told are the events whose deeds the reply tells. Once it has reached the agent, the caller
+	// that named the event ends their wait.
+	Told []string `json:"told,omitempty"`
 }
 
 // A ViewReply is a link that opens the pages of a workspace, once and within two minutes.

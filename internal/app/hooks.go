@@ -32,6 +32,7 @@ type hookMemory struct {
 	*Service
 	folder string
 	agent  loading
+	told   *[]string // by Notice: events, as in httpapi.HookReply
 }
 
 // RetrieveRelevant implements hook.Memory.
@@ -247,12 +248,16 @@ func (s *Service) HookReply(ctx context.Context, e hook.Event, notes ...string) 
 	budget := s.Settings.Hook.Budget
 	o := hook.Options{Retrieve: s.RetrieveOptions(), Journal: s.at.Journal(), NoLog: !s.Settings.Hook.Log, Within: budget, BeginWithin: budget / 3}
 	o.Notes = func() []string { return append(notes, s.notices.take()...) }
-	memory := hookMemory{Service: s, folder: s.FolderWithin(e.Dir)}
+	var told []string
+	memory := hookMemory{Service: s, folder: s.FolderWithin(e.Dir), told: &told}
 	memory.agent = s.loadingOf(ctx, e.Agent, memory.folder)
 	o.Retrieve.Has = slices.Concat(o.Retrieve.Has, memory.agent.names, memory.agent.files)
 	o.Open = OpenByName
 	reply, entry, recorded := hook.Handle(ctx, e, memory, o)
-	if answer.Reply = string(reply); recorded {
+	if answer.Reply = string(reply); reply != nil {
+		answer.Told = told
+	}
+	if recorded {
 		answer.Entry = entry.ID
 	}
 	return answer
@@ -324,11 +329,45 @@ func (s hookMemory) Notice(ctx context.Context, e hook.Event, begins bool) strin
 		return ""
 	}
 	did, none, err := s.Notes().decide(ctx, e.Prompt)
-	places, withSecret, failed := s.Notes().remember(ctx, e.Prompt)
+	r, failed := s.Notes().remember(ctx, e.Prompt)
 	if err = errors.Join(err, failed); err != nil {
 		s.Log.Warn("what a prompt asked of memory is not done", "workspace", s.Project, "error", err)
 	}
-	return formatter.Join(did, none, remembered(places, withSecret), s.waiting(ctx, e, begins))
+	said := formatter.Join(did, r.saved())
+	earlier := s.untold(ctx, e, said, did != "" || r.isNew)
+	if earlier != "" {
+		none = "" // another process may have decided about it for the same prompt
+	}
+	return formatter.Join(earlier, said, none, r.withheld(), s.waiting(ctx, e, begins))
+}
+
+// untold returns what was done at earlier events and the agent was not told of, beside what is said
+// now. If that is new, it is kept until it is told. Nobody says of events without an ID whether they
+// are answered.
+func (s hookMemory) untold(ctx context.Context, e hook.Event, said string, isNew bool) string {
+	if e.ID == "" {
+		return ""
+	}
+	proposals := s.Notes().Proposals()
+	untold, err := proposals.Untold(SessionID(e))
+	if isNew {
+		// What is done is kept even if time is up.
+		own, stop := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
+		defer stop()
+		err = errors.Join(err, proposals.Keep(own, notes.Deed{Event: e.ID, Session: SessionID(e), Text: said}))
+		*s.told = append(*s.told, e.ID)
+	}
+	if err != nil {
+		s.Log.Warn("what was done for a prompt may be told twice or not", "workspace", s.Project, "error", err)
+	}
+	var texts []string
+	for _, d := range untold {
+		*s.told = append(*s.told, d.Event)
+		if d.Text != said && !slices.Contains(texts, d.Text) {
+			texts = append(texts, d.Text)
+		}
+	}
+	return formatter.Join(texts...)
 }
 
 // waiting says what waits for the person, once.

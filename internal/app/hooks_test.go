@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core/journal"
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
@@ -48,4 +50,31 @@ func TestJournalOfTheDaemon(t *testing.T) {
 	again, err = ask(t.Context(), "")
 	require.NoError(t, err)
 	require.Contains(t, again.Reply, "5433", "nobody waited for the answer")
+}
+
+// What was done for a prompt whose answer came too late is told with the next answer, by whichever
+// process, and once.
+func TestLateDeedsAreTold(t *testing.T) {
+	for prompt, want := range map[string]string{
+		"accept 7fe304":  "as the user says, accepted 7fe304, written to facts/project.md",
+		"decline 7fe304": "as the user says, declined 7fe304",
+		"Remember that the gull lives on the northern quay.": "is saved in data/memory/facts/project.md",
+	} {
+		s := newTestService(t)
+		_, err := s.Notes().Proposals().Add(t.Context(), notes.Proposal{ID: "7fe304", Kind: notes.ProposedFact, Path: "facts/project.md", Text: "- The gull is grey."})
+		require.NoError(t, err)
+		ask := func(id, session, prompt string) httpapi.HookReply {
+			e := hook.Event{Agent: "claude-code", Kind: hook.Prompt, Name: "UserPromptSubmit", Session: session, ID: id, Prompt: prompt}
+			return s.HookReply(t.Context(), e)
+		}
+		require.Contains(t, ask("a", "one", prompt).Reply, want, "and nobody reads it")
+		require.NotContains(t, ask("b", "two", "Which port does staging use?").Reply, want, "another session")
+		instead := ask("c", "one", prompt)
+		require.Equal(t, 1, strings.Count(instead.Reply, want), instead.Reply)
+		require.NotContains(t, instead.Reply, "nothing waits under")
+		next := ask("d", "one", "Which port does staging use?")
+		require.Contains(t, next.Reply, want, "nor did that arrive")
+		require.NoError(t, s.Notes().Proposals().Told(t.Context(), next.Told...))
+		require.NotContains(t, ask("e", "one", "Which port does staging use?").Reply, want)
+	}
 }

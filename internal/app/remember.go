@@ -12,7 +12,6 @@ import (
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
-	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/store/keyword"
@@ -21,66 +20,80 @@ import (
 // remembering labels the changes that a user's prompt asked for.
 const remembering = "asked to remember"
 
+// remembered says what became of what a prompt asks to remember.
+type remembered struct {
+	places     []string // that have it, if anything was asked
+	isNew      bool     // some of it was not there before
+	withSecret bool     // some of it is not saved
+}
+
 // remember saves what a prompt of the user asks to remember: rules where they instruct, if the
-// folder is trusted, and the rest as facts. It returns where each is, none if nothing was asked, and
-// whether a secret was.
-func (n Notes) remember(ctx context.Context, prompt string) (places []string, withSecret bool, err error) {
+// folder is trusted, and the rest as facts.
+func (n Notes) remember(ctx context.Context, prompt string) (r remembered, err error) {
 	rules, facts, withSecret := reflection.Asked(prompt, time.Now())
+	r.withSecret = withSecret
 	if !n.w.Trusted() {
 		rules, facts = nil, append(facts, rules...) // a rule would not be used
 	}
 	if len(rules)+len(facts) == 0 {
-		return nil, withSecret, nil
+		return r, nil
 	}
 	journal, err := n.Journal()
 	if err != nil {
-		return nil, withSecret, err
+		return r, err
 	}
 	data, err := n.Data()
 	if err != nil {
-		return nil, withSecret, err
+		return r, err
 	}
 	var decided []string
 	saver := notes.NewSaver(n.w.Curated().Layer(), journal, notes.SaveOptions{Label: remembering})
 	for _, p := range rules {
 		saved, err := saver.Save(ctx, notes.SaveRequest{Content: strings.TrimPrefix(p.Text, "- "), Target: notes.TargetProject, Private: true})
 		if err != nil {
-			return places, withSecret, err
+			return r, err
 		}
-		places, decided = append(places, saved.Path), append(decided, p.ID)
+		r.isNew = r.isNew || saved.Written
+		r.places, decided = append(r.places, saved.Path), append(decided, p.ID)
 	}
 	facts = slices.DeleteFunc(facts, func(p notes.Proposal) bool {
 		known, err := n.statements(ctx, strings.TrimPrefix(p.Text, "- "))
 		if err != nil || len(known) == 0 {
 			return false
 		}
-		places, decided = append(places, known[0].Path), append(decided, p.ID)
+		r.places, decided = append(r.places, known[0].Path), append(decided, p.ID)
 		return true
 	})
 	changes, err := data.Accept(ctx, remembering, facts)
 	if err != nil {
-		return places, withSecret, err
+		return r, err
 	}
+	r.isNew = r.isNew || len(changes) > 0
 	for _, w := range changes {
-		places = append(places, n.w.Names().Of(filepath.Join(n.w.DataDir(), filepath.FromSlash(w.Path))))
+		r.places = append(r.places, n.w.Names().Of(filepath.Join(n.w.DataDir(), filepath.FromSlash(w.Path))))
 	}
 	for _, p := range facts {
 		decided = append(decided, p.ID)
 	}
-	slices.Sort(places)
-	return slices.Compact(places), withSecret, n.Proposals().Decide(ctx, decided...) // rules find the same in the log
+	slices.Sort(r.places)
+	r.places = slices.Compact(r.places)
+	return r, n.Proposals().Decide(ctx, decided...) // rules find the same in the log
 }
 
-// remembered says to the agent what remember has saved.
-func remembered(places []string, withSecret bool) string {
-	var left string
-	if withSecret {
-		left = "memcore: the user asks to remember something with a secret. That is not saved: memory never keeps secrets. Tell them so without it, and do not save it."
+// saved says to the agent what is saved.
+func (r remembered) saved() string {
+	if len(r.places) == 0 {
+		return ""
 	}
-	if len(places) == 0 {
-		return left
+	return fmt.Sprintf("memcore: what the user asks to remember is saved in %s, in their words. Do not save it again, and tell them where it is; 'memcore save --undo' takes it back.", plain.OneLine(strings.Join(r.places, ", ")))
+}
+
+// withheld says to the agent that a secret is not saved.
+func (r remembered) withheld() string {
+	if !r.withSecret {
+		return ""
 	}
-	return formatter.Join(left, fmt.Sprintf("memcore: what the user asks to remember is saved in %s, in their words. Do not save it again, and tell them where it is; 'memcore save --undo' takes it back.", plain.OneLine(strings.Join(places, ", "))))
+	return "memcore: the user asks to remember something with a secret. That is not saved: memory never keeps secrets. Tell them so without it, and do not save it."
 }
 
 const (
