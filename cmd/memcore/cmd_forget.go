@@ -13,6 +13,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/plain"
@@ -257,5 +258,31 @@ func forgetPlace(ctx context.Context, a *cli, p notes.Statement, yes bool) error
 		a.note("nothing was deleted")
 		return nil
 	}
-	return a.printLine("deleted: %s", p.At(change.Line).Citation())
+	if err := a.printLine("deleted: %s", p.At(change.Line).Citation()); err != nil {
+		return err
+	}
+	noteSaid(ctx, a, p.Text)
+	return nil
+}
+
+const (
+	// minSaid is the shortest statement that is looked for in conversations, in bytes: shorter ones
+	// are part of other words.
+	minSaid = 8
+	maxSaid = 3
+)
+
+// noteSaid names turns of conversations that say what was deleted, since they are still found.
+func noteSaid(ctx context.Context, a *cli, statement string) {
+	text := strings.Trim(statement, "-*+>. ")
+	if len(text) < minSaid {
+		return
+	}
+	found, err := a.Memory().Search(ctx, httpapi.SearchRequest{Query: text, Kind: source.KindConversation, Exact: true, Limit: maxSaid})
+	if err != nil {
+		return // it is deleted, as was asked
+	}
+	for _, hit := range found.Hits {
+		a.note("%s says it, too: memcore forget '%s' hides that", hit.Source, hit.Source)
+	}
 }
