@@ -175,6 +175,15 @@ func (p *program) notices(w io.Writer) error {
 		for _, file := range files {
 			fmt.Fprintf(w, "\n--- %s\n\n%s\n", file.name, strings.TrimSpace(strings.ReplaceAll(file.text, "\r\n", "\n")))
 		}
+		if m.path == lancedb {
+			crates, err := m.crates()
+			if err == nil {
+				err = crateNotices(w, crates)
+			}
+			if err != nil {
+				problems = append(problems, err)
+			}
+		}
 	}
 	return errors.Join(problems...)
 }

@@ -16,7 +16,6 @@ import (
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/google/uuid"
-	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -65,10 +64,11 @@ func (p *program) sbom(w io.Writer) error {
 			if err != nil {
 				return err
 			}
-			components = append(components, crates...)
 			for _, crate := range crates {
-				uses = append(uses, crate.BOMRef)
-				dependencies = append(dependencies, cdx.Dependency{Ref: crate.BOMRef})
+				component := crate.component()
+				components = append(components, component)
+				uses = append(uses, component.BOMRef)
+				dependencies = append(dependencies, cdx.Dependency{Ref: component.BOMRef})
 			}
 		}
 		dependency := cdx.Dependency{Ref: m.path}
@@ -136,35 +136,14 @@ func (m model) component() cdx.Component {
 		Licenses: licences("Apache-2.0"), Properties: &[]cdx.Property{{Name: "memcore:file", Value: "embed/minilm/minilm.bin"}}}
 }
 
-// crates returns the packages in the lock file of LanceDB's library.
-func (m *module) crates() ([]cdx.Component, error) {
-	path := filepath.Join(m.dir, "rust", "Cargo.lock")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+func (c crate) component() cdx.Component {
+	purl := "pkg:cargo/" + c.name + "@" + c.version
+	component := cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: c.name, Version: c.version, PackageURL: purl,
+		Licenses: &cdx.Licenses{{Expression: c.licence}}}
+	if c.checksum != "" {
+		component.Hashes = sha256Of(c.checksum)
 	}
-	var lock struct {
-		Package []struct{ Name, Version, Source, Checksum string }
-	}
-	if err := toml.Unmarshal(data, &lock); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	var all []cdx.Component
-	for _, crate := range lock.Package {
-		if crate.Source == "" {
-			continue // the module's own
-		}
-		purl := "pkg:cargo/" + crate.Name + "@" + crate.Version
-		component := cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: crate.Name, Version: crate.Version, PackageURL: purl}
-		if crate.Checksum != "" {
-			component.Hashes = sha256Of(crate.Checksum)
-		}
-		all = append(all, component)
-	}
-	if len(all) < 100 {
-		return nil, fmt.Errorf("%s names %d packages, which cannot be all", path, len(all))
-	}
-	return all, nil
+	return component
 }
 
 // checkSchema validates a bill of materials against CycloneDX's schema.
