@@ -13,7 +13,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build demo test gate lint nightly lancedb dist release coverage fuzz bench lab service clean
+.PHONY: help build demo test gate lint nightly lancedb release coverage fuzz bench lab service clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -31,12 +31,9 @@ lab: ## list the targets of the lab, which is a module for developers: make -C l
 service: ## list the targets of the service, which is a module of its own: make -C service TARGET
 	@$(MAKE) -s -C service help
 
-dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere (E5=1: and the model for many languages)
-	E5=$(E5) store/lancedb/native/dist.sh
-
-release: ## memcore without LanceDB for six systems in dist/release: archives, deb, rpm, checksums; signed with MEMCORE_SIGNING_KEY
+release: ## memcore for six systems, and with LanceDB for this one, in dist/release: archives, deb, rpm, checksums (PLATFORMS="linux/amd64 lancedb": only these); signed with MEMCORE_SIGNING_KEY
 	rm -rf dist/release
-	.ci/release dist/release
+	.ci/release dist/release $(PLATFORMS)
 	.ci/pack dist/release
 
 demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspace, ask questions, inject into one request (ENGINE=lancedb)

@@ -67,7 +67,7 @@ func readRelease(folder string) (*release, error) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		name = strings.TrimLeft(name, " *")
 		match := archiveName.FindStringSubmatch(name)
-		if match == nil {
+		if match == nil || strings.HasPrefix(name, "memcore-lancedb-") { // what is made here has no native library
 			continue
 		}
 		if len(r.archives) > 0 && r.version != match[1] {

@@ -85,15 +85,16 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Archives without a version in their names have that of the program.
+// Archives without a version in their names have that of the program. Those with LanceDB are passed over.
 func TestProgramVersion(t *testing.T) {
 	folder := t.TempDir()
 	archive := archived(t, file{"memcore", programOf(t, "v1.2.3"), 0o755})
 	require.NoError(t, write(folder, file{"memcore-linux-amd64.tar.gz", archive, 0o644},
-		file{sumsFile, fmt.Appendf(nil, "%x  memcore-linux-amd64.tar.gz\n", sha256.Sum256(archive)), 0o644}))
+		file{sumsFile, fmt.Appendf(nil, "%x  memcore-lancedb-linux-amd64.tar.gz\n%[1]x  memcore-linux-amd64.tar.gz\n", sha256.Sum256(archive)), 0o644}))
 	r, err := readRelease(folder)
 	require.NoError(t, err)
 	require.Equal(t, "v1.2.3", r.version)
+	require.Len(t, r.archives, 1)
 	require.Empty(t, r.archives[0].folder)
 }
 

@@ -3,17 +3,18 @@
 //
 //	go run ./pack -parts DIR -version VERSION -time SECONDS PROGRAM...
 //
-// A PROGRAM is DIR/memcore-OS-ARCH, with PROGRAM.THIRD_PARTY_NOTICES and PROGRAM.cdx.json beside
-// it; what is made of it gets there too. The parts are what all archives have, as .ci/pack collects
-// them.
+// A PROGRAM is DIR/memcore-OS-ARCH or DIR/memcore-lancedb-OS-ARCH, with PROGRAM.THIRD_PARTY_NOTICES,
+// PROGRAM.cdx.json and a native library such as PROGRAM.liblancedb_go.so beside it; what is made of
+// it gets there too. The parts are what all archives have, as .ci/pack collects them.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"time"
 )
 
@@ -38,10 +39,10 @@ func main() {
 
 // A program is a built memcore with what is packed beside it.
 type program struct {
-	path, os, arch string
-	version        string
-	date           time.Time
-	files          []file
+	name, path, os, arch string // the name is also that of its packages
+	version              string
+	date                 time.Time
+	files                []file
 }
 
 // A file goes into an archive.
@@ -51,12 +52,14 @@ type file struct {
 	mode   os.FileMode
 }
 
+var programName = regexp.MustCompile(`^(memcore(?:-lancedb)?)-([a-z0-9]+)-([a-z0-9]+)(?:\.exe)?$`)
+
 func pack(path, parts, version string, date time.Time) error {
-	name := strings.Split(strings.TrimSuffix(filepath.Base(path), ".exe"), "-")
-	if len(name) != 3 || name[0] != "memcore" {
-		return fmt.Errorf("its name is not memcore-OS-ARCH")
+	match := programName.FindStringSubmatch(filepath.Base(path))
+	if match == nil {
+		return errors.New("its name is not memcore-OS-ARCH or memcore-lancedb-OS-ARCH")
 	}
-	p := program{path: path, os: name[1], arch: name[2], version: version, date: date}
+	p := program{name: match[1], path: path, os: match[2], arch: match[3], version: version, date: date}
 	if err := p.collect(parts); err != nil {
 		return err
 	}
@@ -77,8 +80,11 @@ func pack(path, parts, version string, date time.Time) error {
 	return nil
 }
 
+// libraries are the native libraries of LanceDB, which the program finds beside itself.
+var libraries = []string{"liblancedb_go.so", "liblancedb_go.dylib"}
+
 // base is the name of the archive without its ending, and of the folder in it.
-func (p *program) base() string { return "memcore-" + p.os + "-" + p.arch }
+func (p *program) base() string { return p.name + "-" + p.os + "-" + p.arch }
 
 // collect lists the program and the parts, in a fixed order.
 func (p *program) collect(parts string) error {
@@ -90,6 +96,11 @@ func (p *program) collect(parts string) error {
 		{binary, p.path, 0o755},
 		{"THIRD_PARTY_NOTICES", p.path + ".THIRD_PARTY_NOTICES", 0o644},
 		{"memcore.cdx.json", p.path + ".cdx.json", 0o644},
+	}
+	for _, library := range libraries {
+		if _, err := os.Stat(p.path + "." + library); err == nil {
+			p.files = append(p.files, file{library, p.path + "." + library, 0o644})
+		}
 	}
 	return filepath.WalkDir(parts, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

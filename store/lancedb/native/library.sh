@@ -4,7 +4,7 @@
 #
 #   store/lancedb/native/library.sh                  prints the folder
 #   store/lancedb/native/library.sh --flags          prints the value for CGO_LDFLAGS
-#   store/lancedb/native/library.sh --flags ORIGIN   the same for a program that looks for the library in ORIGIN
+#   store/lancedb/native/library.sh --flags ORIGIN…  the same for a program that looks for the library in each ORIGIN
 #
 # In this order:
 #   1. LANCEDB_LIB=FOLDER, a folder that holds the library;
@@ -248,12 +248,15 @@ locked() {
 
 # answer prints what was asked for of the folder $1. A path with blanks is quoted, as go reads it.
 answer() {
-  local folder=$1 origin=${3:-$1} system="-lm -ldl -lpthread"
+  local folder=$1 format=${2:-} system="-lm -ldl -lpthread" flags origin
   [ "$os" != darwin ] || system="-framework Security -framework CoreFoundation -lc++"
-  if [ "${2:-}" != --flags ]; then
+  [ $# -gt 2 ] || set -- "$folder" "$format" "$folder"
+  if [ "$format" != --flags ]; then
     echo "$folder"
   elif [ -s "$folder/$library" ]; then
-    echo "$(quoted "-L$folder") -llancedb_go $(quoted "-Wl,-rpath,$origin")"
+    flags="$(quoted "-L$folder") -llancedb_go"
+    for origin in "${@:3}"; do flags="$flags $(quoted "-Wl,-rpath,$origin")"; done
+    echo "$flags"
   else
     echo "$(quoted "$folder/liblancedb_go.a") $system"
   fi

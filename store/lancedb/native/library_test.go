@@ -378,6 +378,8 @@ func TestGivenFolder(t *testing.T) {
 		{name: "shared", folder: "lib", file: libraryName(), content: "x", want: "DIR"},
 		{name: "flags", folder: "lib", file: libraryName(), content: "x", arguments: []string{"--flags"}, want: "-LDIR -llancedb_go -Wl,-rpath,DIR"},
 		{name: "origin", folder: "lib", file: libraryName(), content: "x", arguments: []string{"--flags", "$ORIGIN"}, want: "-LDIR -llancedb_go -Wl,-rpath,$ORIGIN"},
+		{name: "origins", folder: "lib", file: libraryName(), content: "x", arguments: []string{"--flags", "a", "b c"},
+			want: `-LDIR -llancedb_go -Wl,-rpath,a "-Wl,-rpath,b c"`},
 		{name: "blanks", folder: "my lib", file: libraryName(), content: "x", arguments: []string{"--flags"}, want: `"-LDIR" -llancedb_go "-Wl,-rpath,DIR"`},
 		{name: "static", folder: "lib", file: "liblancedb_go.a", content: "x", want: "DIR"},
 		{name: "nothing in it", folder: "lib", file: "other.so", content: "x", code: 1, want: "which has no " + libraryName()},
