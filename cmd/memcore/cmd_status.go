@@ -153,6 +153,9 @@ func printStatus(a *cli, s status) error {
 	default:
 		row("index", color.FgYellow, "%s", a.Missing(s.State))
 	}
+	if len(s.Engines) > 1 {
+		row("engine", color.Reset, "%s (%s)", s.Engine, s.EngineReason)
+	}
 	for _, part := range lostParts(s.Status) {
 		row(part[0], color.FgYellow, "%s", part[1])
 	}

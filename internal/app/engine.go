@@ -56,7 +56,7 @@ func EngineNamed(name string) store.Engine {
 // NotBuilt is the error for an engine that this build lacks.
 func NotBuilt(name string) error {
 	if name == config.EngineLanceDB {
-		return errors.New("this build of memcore has no LanceDB; 'make lancedb' in its source builds one that has")
+		return errors.New("this build of memcore has no LanceDB; 'install.sh --lancedb' of a release installs one that has")
 	}
 	return fmt.Errorf("this build of memcore has no engine %q, only %s", name, strings.Join(EngineNames(), " and "))
 }
