@@ -2,8 +2,9 @@
 # Installs memcore from a release: checks the archive against SHA256SUMS, and that against its
 # signature where one is known, then copies files below a prefix. It needs no root.
 #
-#   install.sh [--prefix DIR] [--from URL] [--version vX.Y.Z]
+#   install.sh [--lancedb] [--prefix DIR] [--from URL] [--version vX.Y.Z]
 #
+#   --lancedb      memcore with LanceDB
 #   --prefix DIR   default: $PREFIX, else ~/.local
 #   --from URL     folder of a release; default: $MEMCORE_RELEASE, else the project's newest one
 #   --version V    another release of the project
@@ -92,6 +93,9 @@ put() {
 
 # install_files copies what the unpacked archive has below the prefix.
 install_files() {
+  for library in "$1"/liblancedb_go.*; do
+    [ ! -e "$library" ] || put 644 "$library" "$prefix/lib/memcore/${library##*/}"
+  done
   put 755 "$1/memcore" "$prefix/bin/memcore"
   for page in "$1"/man/man1/*.1; do
     put 644 "$page" "$prefix/share/man/man1/${page##*/}"
@@ -115,24 +119,32 @@ report() {
 undo: memcore uninstall in each project, then
   rm -r "$prefix/bin/memcore" "$prefix"/share/man/man1/memcore*.1 "$prefix/share/doc/memcore" \\
     "$prefix/share/bash-completion/completions/memcore" "$prefix/share/zsh/site-functions/_memcore" \\
-    "$prefix/share/fish/vendor_completions.d/memcore.fish"
+    "$prefix/share/fish/vendor_completions.d/memcore.fish"$([ ! -e "$prefix/lib/memcore" ] || printf ' "%s"' "$prefix/lib/memcore")
 EOF
 }
 
 main() {
   prefix=${PREFIX:-${HOME:?}/.local}
   from=${MEMCORE_RELEASE:-$project/latest/download}
+  program=memcore
+  otherwise="build it: go install github.com/memcore/memcore/cmd/memcore@latest"
   while [ $# -gt 0 ]; do
     case $1 in
+      --lancedb)
+        program=memcore-lancedb
+        otherwise="leave --lancedb out, or build it: docs/lancedb.md in the source"
+        shift
+        continue
+        ;;
       --prefix) prefix=${2:?--prefix wants a folder} ;;
       --from) from=${2:?--from wants an address} ;;
       --version) from=$project/download/${2:?--version wants a version, such as v1.2.3} ;;
-      *) die "unknown argument '$1'" "usage: install.sh [--prefix DIR] [--from URL] [--version vX.Y.Z]" ;;
+      *) die "unknown argument '$1'" "usage: install.sh [--lancedb] [--prefix DIR] [--from URL] [--version vX.Y.Z]" ;;
     esac
     shift 2
   done
   from=${from%/}
-  name=memcore-$(platform)
+  name=$program-$(platform)
   has sha256sum || has shasum || has openssl || die "nothing here computes SHA-256" "install sha256sum, shasum or openssl"
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
@@ -141,7 +153,7 @@ main() {
   need SHA256SUMS
   check_signature
   want=$(sed -n "s/^\([0-9a-f]\{64\}\) [ *]$name\.tar\.gz\$/\1/p" "$scratch/SHA256SUMS")
-  [ -n "$want" ] || die "$from/SHA256SUMS does not name $name.tar.gz" "this release has no memcore for this machine; build it: go install github.com/memcore/memcore/cmd/memcore@latest"
+  [ -n "$want" ] || die "$from/SHA256SUMS does not name $name.tar.gz" "this release has no $program for this machine; $otherwise"
   need "$name.tar.gz"
   got=$(sum "$scratch/$name.tar.gz")
   [ "$got" = "$want" ] || die "$from/$name.tar.gz has SHA-256 $got, want $want" "the download is damaged or forged; nothing was installed. Try again"

@@ -31,25 +31,12 @@ func newRelease(t *testing.T, signed bool) smallRelease {
 		t.Skip("install.sh is for other systems")
 	}
 	r := smallRelease{dir: t.TempDir()}
-	name := "memcore-" + runtime.GOOS + "-" + runtime.GOARCH
-	r.archive = filepath.Join(r.dir, name+".tar.gz")
-	var archive bytes.Buffer
-	packed := gzip.NewWriter(&archive)
-	out := tar.NewWriter(packed)
-	for file, text := range map[string]string{
-		"memcore": "#!/bin/sh\necho memcore v1.2.3\n", "LICENSE": "Apache", "THIRD_PARTY_NOTICES": "MIT",
-		"man/man1/memcore.1": ".TH", "man/man1/memcore-save.1": ".TH",
-		"completions/memcore.bash": "", "completions/_memcore": "", "completions/memcore.fish": "",
-	} {
-		header := &tar.Header{Name: name + "/" + file, Mode: 0o755, Size: int64(len(text))}
-		require.NoError(t, out.WriteHeader(header))
-		_, err := out.Write([]byte(text))
-		require.NoError(t, err)
-	}
-	require.NoError(t, out.Close())
-	require.NoError(t, packed.Close())
-	r.write(t, name+".tar.gz", archive.Bytes())
-	r.write(t, "SHA256SUMS", fmt.Appendf(nil, "%x  %s.tar.gz\n", sha256.Sum256(archive.Bytes()), name))
+	platform := runtime.GOOS + "-" + runtime.GOARCH
+	r.archive = filepath.Join(r.dir, "memcore-"+platform+".tar.gz")
+	plain, withLanceDB := programFiles(), programFiles()
+	withLanceDB["liblancedb_go.so"] = "library"
+	sums := r.pack(t, "memcore-"+platform, plain) + r.pack(t, "memcore-lancedb-"+platform, withLanceDB)
+	r.write(t, "SHA256SUMS", []byte(sums))
 	script, err := os.ReadFile(filepath.Join(root, "install.sh"))
 	require.NoError(t, err)
 	if signed {
@@ -61,6 +48,32 @@ func newRelease(t *testing.T, signed bool) smallRelease {
 	r.script = filepath.Join(t.TempDir(), "install.sh")
 	require.NoError(t, os.WriteFile(r.script, script, 0o755))
 	return r
+}
+
+func programFiles() map[string]string {
+	return map[string]string{
+		"memcore": "#!/bin/sh\necho memcore v1.2.3\n", "LICENSE": "Apache", "THIRD_PARTY_NOTICES": "MIT",
+		"man/man1/memcore.1": ".TH", "man/man1/memcore-save.1": ".TH",
+		"completions/memcore.bash": "", "completions/_memcore": "", "completions/memcore.fish": "",
+	}
+}
+
+// pack writes an archive, and returns its line of SHA256SUMS.
+func (r smallRelease) pack(t *testing.T, name string, texts map[string]string) string {
+	t.Helper()
+	var archive bytes.Buffer
+	packed := gzip.NewWriter(&archive)
+	out := tar.NewWriter(packed)
+	for file, text := range texts {
+		header := &tar.Header{Name: name + "/" + file, Mode: 0o755, Size: int64(len(text))}
+		require.NoError(t, out.WriteHeader(header))
+		_, err := out.Write([]byte(text))
+		require.NoError(t, err)
+	}
+	require.NoError(t, out.Close())
+	require.NoError(t, packed.Close())
+	r.write(t, name+".tar.gz", archive.Bytes())
+	return fmt.Sprintf("%x  %s.tar.gz\n", sha256.Sum256(archive.Bytes()), name)
 }
 
 func (r smallRelease) write(t *testing.T, name string, data []byte) {
@@ -156,6 +169,26 @@ func TestInstallScript(t *testing.T) {
 	}
 }
 
+// With --lancedb it installs the program with its native library, also over the one without, and leaves
+// nothing, either.
+func TestInstallScriptWithLanceDB(t *testing.T) {
+	r := newRelease(t, false)
+	prefix := filepath.Join(t.TempDir(), "a folder")
+	library := filepath.Join(prefix, "lib", "memcore", "liblancedb_go.so")
+	out, err := r.install(t, prefix, nil)
+	require.NoError(t, err, out)
+	require.NoFileExists(t, library)
+	out, err = r.install(t, prefix, nil, "--lancedb")
+	require.NoError(t, err, out)
+	require.FileExists(t, library)
+	require.Len(t, files(t, prefix), 9)
+	_, undo, found := strings.Cut(out, "uninstall in each project, then\n")
+	require.True(t, found, out)
+	said, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", undo).CombinedOutput()
+	require.NoError(t, err, string(said))
+	require.Empty(t, files(t, prefix))
+}
+
 // Whatever is wrong, install.sh says what and installs nothing.
 func TestInstallScriptRefuses(t *testing.T) {
 	var asked atomic.Int64 // of what a network could have changed
@@ -190,6 +223,7 @@ func TestInstallScriptRefuses(t *testing.T) {
 		{name: "no archive", change: func(t *testing.T, r smallRelease) { require.NoError(t, os.Remove(r.archive)) }, want: ".tar.gz failed:"},
 		{name: "no release", change: func(t *testing.T, r smallRelease) { require.NoError(t, os.Remove(filepath.Join(r.dir, "SHA256SUMS"))) }, want: "SHA256SUMS failed:"},
 		{name: "not for this machine", change: func(t *testing.T, r smallRelease) { r.write(t, "SHA256SUMS", nil) }, want: "does not name memcore-"},
+		{name: "not with LanceDB for this machine", args: []string{"--lancedb"}, change: func(t *testing.T, r smallRelease) { r.write(t, "SHA256SUMS", nil) }, want: "leave --lancedb out"},
 		{name: "no network", args: []string{"--from", "http://127.0.0.1:1"}, want: "check the network"},
 		{name: "led to http", args: []string{"--from", away.URL}, want: "SHA256SUMS failed:"},
 		{name: "processor", env: func(t *testing.T) string { return fakeUname(t, "Linux", "riscv64") }, want: "the processor 'riscv64'"},
