@@ -58,8 +58,8 @@ func statementsOf(file Statement, text string) (all []Statement, words []string)
 	return all, words
 }
 
-// StatementsAbout returns the statements that say the query, else those with all its words, else
-// struck ones.
+// StatementsAbout returns the statements that say the query, else those with all its words
+// but fillers, else struck ones.
 func StatementsAbout(file Statement, query string) ([]Statement, error) {
 	text, _, err := readFile(file.Dir, file.Name)
 	if err != nil {
@@ -68,7 +68,7 @@ func StatementsAbout(file Statement, query string) ([]Statement, error) {
 	lines := strings.Split(text, "\n")
 	wanted := statement.Words(query)
 	terms := keyword.NewTerms()
-	asked := terms.Asked(query)
+	asked := terms.Demanded(statement.WithoutFillers(query))
 	var same, containing, struck []Statement
 	all, words := statementsOf(file, text)
 	for i, s := range all {

@@ -26,6 +26,10 @@ func TestForget(t *testing.T) {
 	require.Equal(t, []string{"BEANS.md#L8-L9 - We deploy on Fridays, never on Mondays"}, about("deploying Mondays"))
 	require.Empty(t, about("zebra"))
 	require.Empty(t, about(""))
+	require.Equal(t, []string{"BEANS.md#L7 - The port of staging is 5433"}, about("the staging is port of"))
+	for _, more := range []string{"not the port of staging", "is the staging port 5433 or", "port est", "port sta", "to-do", "port to-do"} {
+		require.Empty(t, about(more), "%q has a word that no statement has", more)
+	}
 
 	found, err := StatementsAbout(file, "deploy Fridays")
 	require.NoError(t, err)

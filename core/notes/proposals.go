@@ -189,7 +189,7 @@ func newID() string {
 func (p *Proposals) About(text string) (found []Proposal, err error) {
 	waiting, err := p.Waiting()
 	wanted, terms := statement.Words(text), keyword.NewTerms()
-	asked := terms.Asked(text)
+	asked := terms.Demanded(statement.WithoutFillers(text))
 	for _, w := range waiting {
 		if w.Kind != ProposedForget && (statement.Near(statement.Words(w.Text), wanted) || hasAll(terms.Of(w.Text), asked)) {
 			found = append(found, w)

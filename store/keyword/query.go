@@ -24,8 +24,14 @@ type term struct {
 	word  string // as the query has it
 }
 
-// parse returns a query's distinct terms in order. spoken are the records' languages.
+// parse returns a query's distinct terms in order, without stop words unless all are. spoken are the
+// records' languages.
 func parse(query string, spoken []*language) []term {
+	return termsOf(query, spoken, withoutStopWords)
+}
+
+// termsOf is parse of the tokens that wanted returns.
+func termsOf(query string, spoken []*language, wanted func(analysis.TokenStream, []*language) analysis.TokenStream) []term {
 	tokens := newQueryAnalyzer().Analyze([]byte(query[:min(len(query), maxQuery)]))
 	asked := languagesOf(tokens, 1)
 	languages := []*language{english}
@@ -36,7 +42,7 @@ func parse(query string, spoken []*language) []term {
 	}
 	var terms []term
 	at := map[string]int{}
-	for _, token := range withoutStopWords(tokens, asked) {
+	for _, token := range wanted(tokens, asked) {
 		spellings := spell(token.Term, languages)
 		key := string(spellings[0])
 		i, known := at[key]

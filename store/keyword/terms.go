@@ -1,5 +1,7 @@
 package keyword
 
+import "github.com/blevesearch/bleve/v2/analysis"
+
 // A Terms makes terms as an Index does. It caches stems and is not safe for concurrent use.
 type Terms struct {
 	analyzer *textAnalyzer
@@ -37,7 +39,14 @@ type Asked struct {
 
 // Asked returns a query's distinct terms, in the languages so far, without stop words unless all
 // are.
-func (t *Terms) Asked(query string) []Asked {
+func (t *Terms) Asked(query string) []Asked { return t.asked(query, withoutStopWords) }
+
+// Demanded is Asked with all stop words: without them, "not tabs" would be "tabs".
+func (t *Terms) Demanded(query string) []Asked {
+	return t.asked(query, func(all analysis.TokenStream, _ []*language) analysis.TokenStream { return all })
+}
+
+func (t *Terms) asked(query string, wanted func(analysis.TokenStream, []*language) analysis.TokenStream) []Asked {
 	var spoken []*language
 	for _, l := range byWords { // in a fixed order
 		if t.analyzer.stems[l] != nil {
@@ -45,7 +54,7 @@ func (t *Terms) Asked(query string) []Asked {
 		}
 	}
 	var all []Asked
-	for _, term := range parse(query, spoken) {
+	for _, term := range termsOf(query, spoken, wanted) {
 		asked := Asked{Word: term.word, Whole: term.whole}
 		for _, spelling := range term.spellings {
 			asked.Spellings = append(asked.Spellings, string(spelling))

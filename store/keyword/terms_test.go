@@ -34,6 +34,7 @@ func TestTerms(t *testing.T) {
 	require.Empty(t, NewTerms().Asked("  "))
 	require.Len(t, NewTerms().Asked("where is the harbour"), 1, "without stop words")
 	require.Len(t, NewTerms().Asked("the of"), 2, "unless there is nothing else")
+	require.Len(t, NewTerms().Demanded("not the harbour"), 3, "with stop words")
 }
 
 // Names and single words do not show a language.

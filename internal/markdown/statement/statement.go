@@ -90,6 +90,13 @@ func Near(a, b string) bool {
 var fillers = map[string]bool{"a": true, "an": true, "the": true, "now": true, "please": true, "currently": true, "just": true, "also": true, "that": true, "this": true,
 	"der": true, "die": true, "das": true, "ein": true, "eine": true, "jetzt": true, "bitte": true, "auch": true}
 
+// WithoutFillers returns a text without words that do not change a statement.
+func WithoutFillers(text string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(text), func(word string) bool {
+		return fillers[strings.ToLower(word)]
+	}), " ")
+}
+
 func withoutFillers(text string) []string {
 	var words []string
 	for word := range strings.FieldsSeq(text) {
