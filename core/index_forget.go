@@ -92,7 +92,7 @@ func (w *writer) repeatsNothing(ctx context.Context, doc located) bool {
 			return false
 		}
 		if content.Markdown != nil {
-			content.Markdown = withoutStruck(content.Markdown, w.redactQuietly)
+			content.Markdown = searchable(content.Markdown, w.redactQuietly)
 		}
 		if w.forget(doc.Document, &content) > 0 {
 			return false
@@ -300,7 +300,7 @@ func (m *indexer) passagesOf(ctx context.Context, path string) (all forgotten.Pa
 			return nil, err
 		}
 		if content.Turns == nil {
-			return append(all, forgotten.OfMarkdown(string(withoutStruck(content.Markdown, w.redactQuietly)))...), nil
+			return append(all, forgotten.OfMarkdown(string(searchable(content.Markdown, w.redactQuietly)))...), nil
 		}
 		for len(all) > 0 && all[len(all)-1].First >= content.From {
 			all = all[:len(all)-1] // read again

@@ -8,6 +8,7 @@ import (
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/markdown/summary"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
@@ -22,14 +23,14 @@ func (o Options) redaction() string {
 	return "/secrets9" // count up when other secrets are found, or in other places
 }
 
-// redactContent works before the cut, to find keys of many lines, and drops superseded statements.
+// redactContent works before the cut, to find keys of many lines.
 // chunker.Session redacts answers, since it keeps few, and package digest what it takes of tools.
 // A speaker with a name that is none, or that of a role, speaks by their own role; a session whose
 // name may say something is known by a hash.
 func (w *writer) redactContent(path string, content *source.Content) {
 	name := w.redactNames()
 	if content.Markdown != nil {
-		content.Markdown = withoutStruck(content.Markdown, func(text string) string { return w.redact(path, 0, text) })
+		content.Markdown = searchable(content.Markdown, func(text string) string { return w.redact(path, 0, text) })
 	}
 	for i, turn := range content.Turns {
 		if !content.Agent || turn.Role == "user" {
@@ -48,8 +49,10 @@ func (w *writer) redactContent(path string, content *source.Content) {
 	}
 }
 
-func withoutStruck(text []byte, redact func(string) string) []byte {
-	return []byte(statement.WithoutStruck(redact(string(text))))
+// searchable redacts a Markdown file, and empties struck statements and a generated summary, which
+// repeats what others say.
+func searchable(text []byte, redact func(string) string) []byte {
+	return []byte(statement.WithoutStruck(summary.Without(redact(string(text)))))
 }
 
 // isID reports whether a session's name says nothing.

@@ -164,7 +164,7 @@ func (o Options) chunking() string {
 	if o.Embedder != nil {
 		counter = o.Embedder.Fingerprint()
 	}
-	return fmt.Sprintf("v9/%d/%d/%d/%s%s/digest%d", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction(), digest.Version)
+	return fmt.Sprintf("v10/%d/%d/%d/%s%s/digest%d", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction(), digest.Version)
 }
 
 func (o Options) blank() *manifest {

@@ -111,6 +111,17 @@ func TestCorrectRefusesWhatChangedWhileAsking(t *testing.T) {
 	}
 }
 
+// The summary of a file does not say what a correction takes out of it.
+func TestCorrectUpdatesSummary(t *testing.T) {
+	for how, want := range map[string]string{Rewrite: "> Summary: the port is 5433, editor\n", Strike: "> Summary: editor\n", Remove: "> Summary: editor\n"} {
+		n := newNote(t, "# A\r\n\r\n> Summary: the port is 5432, editor\r\n\r\n- The port is 5432\r\n- Editor: vim\r\n")
+		n.place.First, n.place.Last = 5, 5
+		_, err := n.journal.Correct(t.Context(), Correction{How: how, Place: n.place, New: "- The port is 5433"}, yes)
+		require.NoError(t, err, how)
+		require.Contains(t, strings.ReplaceAll(n.text(), "\r\n", "\n"), want, how)
+	}
+}
+
 func TestCorrectFindsLinesThatMoved(t *testing.T) {
 	n := newNote(t, "# New\n\n# A\n\nOne.\n\nTwo.\n")
 	for _, how := range []string{Rewrite, Strike, Remove} {

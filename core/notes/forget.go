@@ -110,15 +110,15 @@ func (j *Journal) Forget(ctx context.Context, s Statement, confirm func(context.
 			return "", err
 		}
 		c.Line = s.First
-		after, err = section.Remove(before, s.First, s.Last)
-		if err != nil {
-			return "", err
-		}
-		summarise := revision(func(_ *Written, text string, _ bool) (string, error) {
-			return summary.WithoutForgotten(strings.ReplaceAll(before, "\r\n", "\n"), text), nil
-		})
-		return summarise.apply(&Written{}, after, true)
+		return section.Remove(before, s.First, s.Last)
 	})
+}
+
+// summarised takes out of a file's summary what a change has taken out of the file.
+func summarised(before, after string) (string, error) {
+	return revision(func(_ *Written, text string, _ bool) (string, error) {
+		return summary.WithoutForgotten(strings.ReplaceAll(before, "\r\n", "\n"), text), nil
+	}).apply(&Written{}, after, true)
 }
 
 // change changes a statement's file if confirm agrees, and reports whether it did. plan fills in
@@ -136,6 +136,9 @@ func (j *Journal) change(ctx context.Context, what string, s Statement, confirm 
 			return nil, ErrNoFile
 		}
 		after, err := plan(before, &change)
+		if err == nil {
+			after, err = summarised(before, after)
+		}
 		change.texts = []revised{{s.Path, before, after}}
 		change.Diff = diff(s.Path, before, after)
 		return []Edit{{Dir: s.Dir, Name: s.Name, Before: before, After: after}}, err

@@ -338,6 +338,9 @@ func strike(s Statement) (Edit, error) {
 		return Edit{}, err
 	}
 	after, err := section.Strike(before, s.First, s.Last, time.Now().Format(time.DateOnly))
+	if err == nil {
+		after, err = summarised(before, after)
+	}
 	return Edit{Dir: s.Dir, Name: s.Name, Before: before, After: after}, err
 }
 

@@ -150,6 +150,20 @@ func Strike(text, since string) (result string, ok bool) {
 	return result, IsStruck(result)
 }
 
+// Unstruck takes the marks of Strike off struck statements.
+func Unstruck(text string) string {
+	if !strings.Contains(text, "~~") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for _, s := range slices.Backward(Of(text, 1)) {
+		if said := strings.TrimSpace(strings.Join(lines[s.Start:s.End], "\n")); IsStruck(said) {
+			lines = slices.Replace(lines, s.Start, s.End, strings.ReplaceAll(superseded().ReplaceAllString(said, ""), "~~", ""))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // WithoutStruck blanks the lines of struck statements.
 func WithoutStruck(text string) string {
 	if !strings.Contains(text, "~~") {

@@ -55,6 +55,7 @@ func TestStruck(t *testing.T) {
 	}
 	require.Equal(t, "# A\n\n\n- two\n\n```\n~~code~~\n```\n", WithoutStruck("# A\n\n- ~~one~~\n- two\n\n```\n~~code~~\n```\n"))
 	require.Equal(t, "plain", WithoutStruck("plain"))
+	require.Equal(t, "# A\n\n- one\n- two\n  more\n- ~~three~~ four\n", Unstruck("# A\n\n- ~~one~~ (superseded 2026-02-24)\n- ~~two\n  more~~\n- ~~three~~ four\n"))
 }
 
 func FuzzStrike(f *testing.F) {

@@ -53,9 +53,9 @@ func Of(text string) string {
 	return summary
 }
 
-// Without removes the summary line from a text if it was generated.
+// Without empties the summary line of a text if it was generated.
 func Without(text string) string {
-	if start, end, summary := summaryAt(text); end > 0 && summary == generate(text) {
+	if start, end, summary := summaryAt(text); end > 0 && isGenerated(summary, text) {
 		return text[:start] + text[end:]
 	}
 	return text
@@ -71,12 +71,13 @@ func For(text string) string {
 	return generate(text)
 }
 
-// isGenerated reports whether a summary says nothing but what is generated of a text.
+// isGenerated reports whether a summary says nothing but what is generated of a text, or was before a
+// person struck a part of it through.
 func isGenerated(own, text string) bool {
 	if own == generate(text) {
 		return true
 	}
-	parts := setOf(append(partsOf(text), andOlder, andMore))
+	parts := setOf(slices.Concat(partsOf(text), partsOf(statement.Unstruck(text)), []string{andOlder, andMore}))
 	return !slices.ContainsFunc(strings.Split(own, ", "), func(part string) bool { return !parts[part] })
 }
 
@@ -124,15 +125,15 @@ func Set(before, text, given string) string {
 	return front + line + "\n\n" + strings.TrimLeft(body, "\n")
 }
 
-// WithoutForgotten takes out of the summary of a text what it said of lines that are gone since
-// before.
+// WithoutForgotten takes out of the summary of a text what it said of lines that are gone or struck
+// through since before.
 func WithoutForgotten(before, text string) string {
 	start, end, own := summaryAt(text)
 	if end == 0 {
 		return text
 	}
 	summary := generate(text)
-	if own != generate(before) {
+	if !isGenerated(own, before) {
 		now := setOf(partsOf(text))
 		gone := slices.DeleteFunc(partsOf(before), func(part string) bool { return now[part] })
 		kept := slices.DeleteFunc(strings.Split(own, ", "), func(part string) bool {
@@ -194,13 +195,13 @@ func partsOf(text string) []string {
 	return append(entries, others...)
 }
 
-// entriesOf returns summaries or headings of the entries, which begin with a heading of the second
+// entriesOf returns, of what is not struck through, summaries or headings of the entries, which begin with a heading of the second
 // level, the newest first, and the keys or beginnings of the items outside of them. Paragraphs
 // count only in a text without these: they are what a stranger writes to a model, and
 // introductions.
 func entriesOf(text string) (entries, others []string) {
 	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
-	lines := strings.Split(body, "\n")
+	lines := strings.Split(statement.WithoutStruck(body), "\n")
 	seen := map[string]bool{"": true, "updated": true}
 	note := func(all *[]string, key string) {
 		if key = strings.ToLower(strings.TrimSpace(secret.WithoutCutMark(key))); !seen[key] {

@@ -50,6 +50,20 @@ func TestWithout(t *testing.T) {
 	}
 }
 
+// A summary does not say what is struck through, by memcore or by hand.
+func TestSummaryOfStruckText(t *testing.T) {
+	before := "# A\n\n> Summary: the port is 5433, editor\n\n- The port is 5433\n- Editor: vim\n"
+	struck := strings.Replace(before, "- The port is 5433", "- ~~The port is 5433~~ (superseded 2026-02-24)", 1)
+	require.Equal(t, "editor", For(struck))
+	require.NotContains(t, Without(struck), "Summary")
+	require.Equal(t, strings.Replace(struck, "the port is 5433, editor", "editor", 1), WithoutForgotten(before, struck))
+	own := func(text string) string {
+		return strings.Replace(text, "the port is 5433, editor", "ports, The port is 5433", 1)
+	}
+	require.Equal(t, strings.Replace(own(struck), "ports, The port is 5433", "ports", 1), WithoutForgotten(own(before), own(struck)))
+	require.Equal(t, own(struck), Without(own(struck)), "a person's")
+}
+
 // A summary takes linear time, because others wait for the journal.
 func TestSummaryOfManyItems(t *testing.T) {
 	items := func(n int) string {
