@@ -351,7 +351,7 @@ func (s Saved) Answer() string {
 	case s.Written:
 		text = fmt.Sprintf("Saved to %s, line %d.", s.Path, s.Line)
 	case s.Waiting != "":
-		text = fmt.Sprintf("Not saved to %s yet: it waits for the user's yes as proposal %s. Tell them that 'memcore memory pending' shows and accepts it.", s.Path, s.Waiting)
+		text = fmt.Sprintf("Not saved to %s yet: %s", s.Path, Waits(s.Waiting))
 	default:
 		text = fmt.Sprintf("Not saved to %s: %s.", s.Path, strings.TrimSuffix(s.Reason, "."))
 	}
@@ -359,6 +359,11 @@ func (s Saved) Answer() string {
 		text += " " + s.Remark
 	}
 	return text
+}
+
+// Waits tells a model how a person accepts a proposal.
+func Waits(id string) string {
+	return fmt.Sprintf("it waits for the user's yes as proposal %s. Tell them to answer \"accept %s\" in their next prompt (with memcore's hooks), or to run 'memcore memory pending', which shows it.", id, id)
 }
 
 func redactedNote(separator string, found []Redaction) string {

@@ -414,7 +414,7 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 	case errors.Is(err, notes.ErrUnasked):
 		text, _ := notes.Clean(place.Lasting(place.Citation()))
 		id, err := t.propose(ctx, notes.Proposal{Kind: notes.ProposedForget, Path: place.Path, Text: text, First: place.First, Last: place.Last})
-		return tools.Answer{Text: fmt.Sprintf("Not deleted yet: it waits for the user's yes as proposal %s. Tell them that 'memcore memory pending' shows and accepts it.", id),
+		return tools.Answer{Text: "Not deleted yet: " + notes.Waits(id),
 			Data: map[string]any{"success": false, "waiting": id}}, err
 	case err == nil && !written:
 		return tools.Answer{Text: "Nothing was deleted: the user said no.", Data: map[string]any{"success": false}}, nil
