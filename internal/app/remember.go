@@ -224,7 +224,7 @@ func (n Notes) Decide(ctx context.Context, all []notes.Proposal, accepted, decli
 	return "memcore: as the user says, " + strings.Join(did, "; ") + ".", nil
 }
 
-// maxPendingShown limits the characters of each proposal that an agent is told of.
+// maxPendingShown limits the characters of each text of a proposal that an agent is told of.
 const maxPendingShown = 1000
 
 // pendingText lists proposals for a model.
@@ -233,13 +233,13 @@ func (n Notes) pendingText(all []notes.Proposal) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	short := func(text string) string { return plain.Shorten(files.Line(text), maxPendingShown) }
 	var lines []string
 	for _, p := range all {
-		text := files.Line(p.Text)
-		if runes := []rune(text); len(runes) > maxPendingShown {
-			text = string(runes[:maxPendingShown]) + "…"
+		lines = append(lines, fmt.Sprintf("- %s (%s, %s): %s", p.ID, p.Kind, files.Name(cmp.Or(p.Path, "episodes")), short(p.Text)))
+		if p.Save != nil && p.Save.Supersedes != "" {
+			lines = append(lines, "  in place of: "+short(p.Save.Supersedes))
 		}
-		lines = append(lines, fmt.Sprintf("- %s (%s, %s): %s", p.ID, p.Kind, files.Name(cmp.Or(p.Path, "episodes")), text))
 	}
 	return strings.Join(lines, "\n"), nil
 }
