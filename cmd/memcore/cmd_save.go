@@ -126,6 +126,9 @@ func noteSecrets(a *cli, of string, found []secret.Finding) {
 	}
 }
 
+// maxShownLine limits the characters of each line that an undo shows.
+const maxShownLine = 100
+
 func runUndo(ctx context.Context, a *cli) error {
 	journal, err := a.Notes().Journal()
 	if err != nil {
@@ -155,6 +158,13 @@ func runUndo(ctx context.Context, a *cli) error {
 	var b strings.Builder
 	for _, e := range record.Edits {
 		fmt.Fprintln(&b, plain.Line("took back: %s", e.File()))
+		lines := e.Lines()
+		for _, line := range lines[:min(len(lines), maxLines)] {
+			fmt.Fprintln(&b, plain.Line("  %s", plain.Shorten(line, maxShownLine)))
+		}
+		if more := len(lines) - maxLines; more > 0 {
+			fmt.Fprintf(&b, "  … %d more\n", more)
+		}
 	}
 	return a.print(b.String())
 }

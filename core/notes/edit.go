@@ -65,6 +65,17 @@ type Hunk struct {
 // File returns the absolute path.
 func (h Hunk) File() string { return filepath.Join(h.Dir, filepath.FromSlash(h.Name)) }
 
+// Lines returns the changed lines as a diff has them, fit to show, without blank ones.
+func (h Hunk) Lines() (all []string) {
+	for i, line := range strings.Split(diff(h.Name, joined(Shown(h.Old)), joined(Shown(h.New))), "\n") {
+		isNamed := i < 2 // the two lines that name the file
+		if !isNamed && strings.TrimLeft(line, "+-") != line && strings.TrimSpace(line[1:]) != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
 // hunkOf returns the changed lines; with a secret only the changed characters, since a settings
 // file can be one line.
 func hunkOf(e Edit) Hunk {

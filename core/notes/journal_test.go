@@ -279,3 +279,12 @@ func TestUndoPrefersItsWorkspace(t *testing.T) {
 	})
 	require.ErrorIs(t, err, refused)
 }
+
+// A hunk shows its changed lines without what is between them, blank ones and secrets.
+func TestLinesOfHunk(t *testing.T) {
+	h := hunkOf(Edit{Name: "a.md", Before: "# A\n\n-- old\nstays\n", After: "# B\n\nstays\n\n- new\n"})
+	require.Equal(t, []string{"-# A", "+# B", "--- old", "+- new"}, h.Lines())
+	h.New = "- token: ghp_A7b9C2d4E6f8G1h3J5k7L9m2N4p6Q8r0S1t3\n"
+	require.Contains(t, h.Lines(), "+- token: [redacted: generic-api-key]")
+	require.Empty(t, Hunk{Name: "a.md", Old: "x\n", New: "x\n"}.Lines())
+}
