@@ -248,6 +248,13 @@ func TestAppendOneLine(t *testing.T) {
 			got, err := appending(tt.entry, "", time.Date(2026, 2, 25, 9, 0, 0, 0, time.UTC)).apply(&w, "", false)
 			require.NoError(t, err)
 			require.Equal(t, tt.want, got)
+			if !strings.Contains(got, "\n## ") {
+				return
+			}
+			again, err := appending(tt.entry, "", time.Date(2026, 2, 25, 9, 0, 0, 0, time.UTC)).apply(&w, got, true)
+			require.NoError(t, err)
+			require.Equal(t, got, again, "an entry is there once")
+			require.Equal(t, "It has that entry already, so it is not added again.", w.Remark)
 		})
 	}
 }
