@@ -75,8 +75,9 @@ func (w *writer) forget(doc source.Document, content *source.Content) (hidden in
 		content.Turns, content.Markdown = nil, nil
 		return 1
 	}
-	content.Markdown, hidden = w.forgotten.Markdown(content.Markdown)
-	return hidden + w.forgotten.Turns(content.Turns, w.redactQuietly)
+	list := w.forgotten.For(w.m.options.Name, doc.Path)
+	content.Markdown, hidden = list.Markdown(content.Markdown)
+	return hidden + list.Turns(content.Turns, w.redactQuietly)
 }
 
 // repeatsNothing reports whether a document that has not changed says nothing of what is forgotten
@@ -181,6 +182,7 @@ func (m *indexer) saysIn(ctx context.Context, path string, first, last int) (say
 	if err != nil || m.isForgotten(list, path) {
 		return nil, nil, err
 	}
+	list = list.For(m.options.Name, path)
 	return says, slices.DeleteFunc(says.In(first, last), func(i int) bool { return list.Hides(says, i) }), nil
 }
 

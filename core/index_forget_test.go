@@ -189,6 +189,26 @@ func TestForgottenTurnsAreNotRepeated(t *testing.T) {
 	require.Greater(t, gone.Chunks, 3, "a turn is forgotten whole")
 }
 
+// A short turn stays forgotten in a log that goes on.
+func TestForgottenInALogThatGoesOn(t *testing.T) {
+	mem := newMemory(t)
+	mem.remembering()
+	said := []string{"user: Never use quaggafern.", "assistant: Ok."}
+	mem.write("chat.jsonl", agentLog(said...))
+	m := mem.open()
+	index(t, m)
+	require.True(t, found(t, m, "quaggafern", "quaggafern"))
+	_, err := m.ForgetLines(t.Context(), chatLog, 1, 1)
+	require.NoError(t, err)
+	mem.write("chat.jsonl", agentLog(append(said, "user: Which compiler do we need for the small board with the sensors?", "assistant: The one in the container.")...))
+	for _, rebuild := range []bool{false, true} {
+		_, err = m.Index(t.Context(), core.IndexOptions{Rebuild: rebuild})
+		require.NoError(t, err)
+		require.False(t, found(t, m, "quaggafern", "quaggafern"))
+		require.Empty(t, mem.filesWith("quaggafern"))
+	}
+}
+
 // One JSON document may be one line, rewritten with each message. Only the forgotten part stays
 // out.
 func TestForgetInJSONDocuments(t *testing.T) {

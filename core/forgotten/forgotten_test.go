@@ -127,6 +127,25 @@ func TestAShortText(t *testing.T) {
 	}
 }
 
+// In its own document a short text stays hidden, whatever is added on either side of it.
+func TestAShortTextAtItsPlace(t *testing.T) {
+	const more = "Which compiler do we need for the small board with the sensors?"
+	log := forget(t, forgotten.OfTurns(user("Never use quaggafern.", "Ok."), same), 0)
+	table := forget(t, forgotten.OfMarkdown("# PIN\n\n| north | 77 |\n| south | 88 |\n| north | 77 |\n\n"+more), 1)
+	goesOn := user("Never use quaggafern.", "Ok.", more, "Never use quaggafern.", "Ok.")
+	require.Equal(t, 0, log.For("", "b").Turns(slices.Clone(goesOn), same), "elsewhere it says something else")
+	require.Equal(t, 1, log.For("", "a").Turns(goesOn, same))
+	require.Empty(t, goesOn[0].Text)
+	for text, want := range map[string]string{
+		"# PIN\n\n| north | 77 |\n| south | 88 |\n| north | 77 |\n\n" + more:                                   "# PIN\n\n\n| south | 88 |\n| north | 77 |\n\n" + more,
+		"# PIN\n\n" + more + "\n\n| east | 55 |\n| north | 77 |\n| attic | 66 |\n| north | 77 |\n| south | 88 |\n": "# PIN\n\n" + more + "\n\n| east | 55 |\n\n| attic | 66 |\n| north | 77 |\n| south | 88 |\n",
+	} {
+		left, hidden := table.For("", "a").Markdown([]byte(text))
+		require.Equal(t, 1, hidden)
+		require.Equal(t, want, string(left))
+	}
+}
+
 // A turn goes with its calls and with each of its paragraphs, in notes, too; of one without text
 // the calls are known.
 func TestTurns(t *testing.T) {

@@ -8,8 +8,9 @@
 // finds out by a table made beforehand what was forgotten; who has the list can still try out what
 // they suspect.
 //
-// A text of less than 32 letters and digits is known only together with what stands beside it: see
-// Passages. Parts of a turn or paragraph that were said elsewhere are not known.
+// A text of less than 32 letters and digits is known only together with what stands beside it, and
+// at its place in its document: see Passages. Parts of a turn or paragraph that were said elsewhere
+// are not known.
 package forgotten
 
 import (
@@ -110,7 +111,7 @@ func (l *list) check() error {
 
 // set returns the list to ask in a workspace. It was checked.
 func (l *list) set(in string) *Set {
-	s := &Set{Changed: l.Changed, Added: l.Added, whole: map[place]bool{}}
+	s := &Set{Changed: l.Changed, Added: l.Added, whole: map[place]bool{}, places: map[place][]salted{}}
 	for _, e := range l.Forgotten {
 		if !e.counts(in) {
 			continue
@@ -123,15 +124,21 @@ func (l *list) set(in string) *Set {
 			continue
 		}
 		salt := l.saltOf(e)
-		at := slices.IndexFunc(s.lists, func(known salted) bool { return string(known.salt) == string(salt) })
-		if at < 0 {
-			at, s.lists = len(s.lists), append(s.lists, salted{salt, map[uint64]bool{}})
-		}
-		for _, n := range hashes {
-			s.lists[at].hashes[n] = true
-		}
+		s.lists = withHashes(s.lists, salt, hashes)
+		s.places[e.place()] = withHashes(s.places[e.place()], salt, hashes)
 	}
 	return s
+}
+
+func withHashes(lists []salted, salt []byte, hashes []uint64) []salted {
+	at := slices.IndexFunc(lists, func(known salted) bool { return string(known.salt) == string(salt) })
+	if at < 0 {
+		at, lists = len(lists), append(lists, salted{salt, map[uint64]bool{}})
+	}
+	for _, n := range hashes {
+		lists[at].hashes[n] = true
+	}
+	return lists
 }
 
 func (l *list) saltOf(e entry) []byte {

@@ -17,8 +17,10 @@ type Set struct {
 	// document before Added may tell what is forgotten now. They rise with each change.
 	Changed, Added int64
 
-	lists []salted
-	whole map[place]bool
+	lists  []salted
+	whole  map[place]bool
+	places map[place][]salted // what was forgotten of each document
+	here   []salted           // of the document that For names
 }
 
 // salted are the hashes of one salt.
@@ -40,7 +42,19 @@ func (n name) hash(salt []byte) uint64 {
 }
 
 func (s *Set) has(n name) bool {
-	return slices.ContainsFunc(s.lists, func(l salted) bool { return l.hashes[n.hash(l.salt)] })
+	lists := s.lists
+	if n.how == here {
+		lists = s.here
+	}
+	return slices.ContainsFunc(lists, func(l salted) bool { return l.hashes[n.hash(l.salt)] })
+}
+
+// For returns the list to ask about a document, where also a short text stays hidden at its place,
+// whatever is added beside it.
+func (s *Set) For(in, path string) *Set {
+	own := *s
+	own.here = s.places[placeOf(in, path)]
+	return &own
 }
 
 // Hides reports whether a passage is forgotten.

@@ -2,6 +2,7 @@ package forgotten
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,6 +75,9 @@ type Passage struct {
 	key         string // normal form; "" if nothing is said
 	parts       []span // paragraphs of a turn
 	aside       bool   // a turn that only calls tools: no neighbour of what is said
+	// at is the line of a turn, since a log only grows. Paragraphs move, so that of those that say
+	// the same it is which one this is.
+	at int
 }
 
 // A span is a paragraph: lines of a text, from 0, last included.
@@ -89,7 +93,7 @@ type Passages []Passage
 func OfTurns(turns []chunker.Turn, redact func(string) string) Passages {
 	all := make(Passages, len(turns))
 	for i, t := range turns {
-		p := Passage{First: t.Line, Last: t.EndLine, Text: redact(t.Text)}
+		p := Passage{First: t.Line, Last: t.EndLine, at: t.Line, Text: redact(t.Text)}
 		p.parts = paragraphs(p.Text)
 		var key strings.Builder
 		for _, part := range p.parts {
@@ -122,8 +126,10 @@ func OfMarkdown(text string) Passages {
 	parts := paragraphs(text)
 	lines := strings.Split(text, "\n")
 	all := make(Passages, len(parts))
+	said := map[string]int{}
 	for i, p := range parts {
-		all[i] = Passage{First: p.first + 1, Last: p.last + 1, Text: strings.Join(lines[p.first:p.last+1], "\n"), key: p.key}
+		said[p.key]++
+		all[i] = Passage{First: p.first + 1, Last: p.last + 1, at: said[p.key], Text: strings.Join(lines[p.first:p.last+1], "\n"), key: p.key}
 	}
 	return all
 }
@@ -187,13 +193,15 @@ const (
 	behind = "behind" // with what stands before it
 	before = "before" // with what stands behind it
 	alone  = "alone"  // with all else that its document says
+	here   = "here"   // at its place in its document
 )
 
 // names returns how a passage is known; none if it says nothing. A text that is too short to tell
 // is known with as much of what stands before it as makes it telling, and likewise with what stands
 // behind it: either is enough to find it again in a copy, and neither is there where the same is
 // said elsewhere. At the beginning and end of a document there is one of them only. Where the whole
-// document is shorter than that, it is known by all of it.
+// document is shorter than that, it is known by all of it. In its own document it is known by its
+// place, too, so that it stays hidden there when something is added on either side.
 func (all Passages) names(i int) []name {
 	p := all[i]
 	if p.key == "" {
@@ -225,7 +233,7 @@ func (all Passages) names(i int) []name {
 	if found == nil {
 		found = []name{{alone, whole}}
 	}
-	return found
+	return append(found, name{here, strconv.Itoa(p.at) + "\n" + p.key})
 }
 
 // namesOf returns the names of some passages, and of the telling paragraphs of those that are
