@@ -39,22 +39,27 @@ func TestATellingText(t *testing.T) {
 		text string
 		want bool
 	}{
-		"as it was":              {pilot, true},
-		"below another line":     {"# Other\n\nA line above.\n\n" + pilot + "\n\nAnd one below.", true},
-		"wrapped":                {strings.ReplaceAll(pilot, ", ", ",\n"), true},
-		"with other ends":        {strings.ReplaceAll(pilot, ", ", ",\r\n") + "\r\n", true},
-		"quoted":                 {"> " + strings.ReplaceAll(pilot, ", ", ",\n> "), true},
-		"as an item":             {"- [ ] " + pilot + "\n- another item", true},
-		"as a numbered item":     {"1. one\n2) two\n\n* " + pilot, true},
-		"with marks":             {"**The harbour pilot** is called _Quillfeather_, and he wants to be `paid` in advance", true},
-		"in upper case":          {strings.ToUpper(pilot), true},
-		"in wide letters":        {wide(pilot), true},
-		"as a row of a table":    {"| a | b |\n|---|---|\n| The harbour pilot is called | Quillfeather, and he wants to be paid in advance. |\n| c | d |", true},
-		"in a fence":             {"```text\n" + pilot + "\n```", true},
-		"with another word":      {strings.Replace(pilot, "advance", "arrears", 1), false},
-		"within a longer text":   {"Yes. " + pilot, false},
-		"a part of it":           {pilot[:50], false},
-		"what is said beside it": {"# Pilot\n\nHe came at noon.", false},
+		"as it was":                {pilot, true},
+		"below another line":       {"# Other\n\nA line above.\n\n" + pilot + "\n\nAnd one below.", true},
+		"wrapped":                  {strings.ReplaceAll(pilot, ", ", ",\n"), true},
+		"with other ends":          {strings.ReplaceAll(pilot, ", ", ",\r\n") + "\r\n", true},
+		"quoted":                   {"> " + strings.ReplaceAll(pilot, ", ", ",\n> "), true},
+		"as an item":               {"- [ ] " + pilot + "\n- another item", true},
+		"as a numbered item":       {"1. one\n2) two\n\n* " + pilot, true},
+		"ticked":                   {"- [x] " + pilot, true},
+		"ticked in a list":         {"> 1. [X] " + pilot + "\n2. [ ] more", true},
+		"as a footnote":            {"[^1]: See below.\n[^2]: " + pilot, true},
+		"as a numbered heading":    {"## 12. " + pilot, true},
+		"with a number of its own": {"[12] " + pilot, false},
+		"with marks":               {"**The harbour pilot** is called _Quillfeather_, and he wants to be `paid` in advance", true},
+		"in upper case":            {strings.ToUpper(pilot), true},
+		"in wide letters":          {wide(pilot), true},
+		"as a row of a table":      {"| a | b |\n|---|---|\n| The harbour pilot is called | Quillfeather, and he wants to be paid in advance. |\n| c | d |", true},
+		"in a fence":               {"```text\n" + pilot + "\n```", true},
+		"with another word":        {strings.Replace(pilot, "advance", "arrears", 1), false},
+		"within a longer text":     {"Yes. " + pilot, false},
+		"a part of it":             {pilot[:50], false},
+		"what is said beside it":   {"# Pilot\n\nHe came at noon.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			left, hidden := set.Markdown([]byte(tt.text))
@@ -87,6 +92,13 @@ func user(texts ...string) (turns []chunker.Turn) {
 		turns = append(turns, chunker.Turn{Line: i + 1, EndLine: i + 1, Role: role, Text: text})
 	}
 	return turns
+}
+
+// What is forgotten as an item stays forgotten when it is ticked or has another number.
+func TestAnItem(t *testing.T) {
+	set := forget(t, forgotten.OfMarkdown("1. First.\n2. [ ] "+pilot+"\n\n[^2]: "+strings.Replace(pilot, "pilot", "miller", 1)), 1, 2)
+	_, hidden := set.Markdown([]byte("3. [x] " + pilot + "\n4. " + pilot + "\n\n" + pilot + "\n\n[^note]: " + strings.Replace(pilot, "pilot", "miller", 1)))
+	require.Equal(t, 4, hidden)
 }
 
 // A short text is known by what stands before or behind it.
@@ -137,7 +149,7 @@ func TestAShortTextAtItsPlace(t *testing.T) {
 	require.Equal(t, 1, log.For("", "a").Turns(goesOn, same))
 	require.Empty(t, goesOn[0].Text)
 	for text, want := range map[string]string{
-		"# PIN\n\n| north | 77 |\n| south | 88 |\n| north | 77 |\n\n" + more:                                   "# PIN\n\n\n| south | 88 |\n| north | 77 |\n\n" + more,
+		"# PIN\n\n| north | 77 |\n| south | 88 |\n| north | 77 |\n\n" + more:                                       "# PIN\n\n\n| south | 88 |\n| north | 77 |\n\n" + more,
 		"# PIN\n\n" + more + "\n\n| east | 55 |\n| north | 77 |\n| attic | 66 |\n| north | 77 |\n| south | 88 |\n": "# PIN\n\n" + more + "\n\n| east | 55 |\n\n| attic | 66 |\n| north | 77 |\n| south | 88 |\n",
 	} {
 		left, hidden := table.For("", "a").Markdown([]byte(text))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // telling is how many letters a text has at least that is known by itself. Shorter ones, such as
@@ -33,19 +34,23 @@ func isTelling(key string) bool {
 }
 
 // normal returns what of a text is compared: its letters, digits and marks in lower case and one
-// form of Unicode. Spaces, the ends of lines, quotes and other signs change when a text is copied,
-// quoted, wrapped or reformatted. A text without letters is compared as it is.
+// form of Unicode. Spaces, the ends of lines, quotes, the numbers and boxes of items and other signs
+// change when a text is copied, quoted, wrapped or reformatted. A text without letters is compared
+// as it is.
 func normal(text string) string {
 	key := make([]byte, 0, len(text))
-	for i := range len(text) {
-		c := text[i]
-		switch {
-		case c >= utf8.RuneSelf:
-			return normalUnicode(text)
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
-			key = append(key, c)
-		case 'A' <= c && c <= 'Z':
-			key = append(key, c+'a'-'A')
+	for line := range strings.SplitSeq(text, "\n") {
+		line = withoutMark(line)
+		for i := range len(line) {
+			c := line[i]
+			switch {
+			case c >= utf8.RuneSelf:
+				return normalUnicode(text)
+			case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+				key = append(key, c)
+			case 'A' <= c && c <= 'Z':
+				key = append(key, c+'a'-'A')
+			}
 		}
 	}
 	if len(key) == 0 {
@@ -54,11 +59,25 @@ func normal(text string) string {
 	return string(key)
 }
 
+// marks are the number of an item or heading, the box of a task and the mark of a footnote.
+var marks = lazy.Regexp(`^(?:[0-9]{1,9}[.)][ \t]+)?(?:\[[ xX]\][ \t]+|\[\^[^\]]*\]:)?`)
+
+// withoutMark returns a line without what begins it and changes with its place.
+func withoutMark(line string) string {
+	line = strings.TrimLeft(line, " \t>#*+-")
+	if line == "" || line[0] != '[' && (line[0] < '0' || line[0] > '9') {
+		return line
+	}
+	return line[len(marks().FindString(line)):]
+}
+
 func normalUnicode(text string) string {
 	var key strings.Builder
-	for _, r := range norm.NFKC.String(text) {
-		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) && key.Len() > 0 {
-			key.WriteRune(unicode.ToLower(r))
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, r := range norm.NFKC.String(withoutMark(line)) {
+			if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) && key.Len() > 0 {
+				key.WriteRune(unicode.ToLower(r))
+			}
 		}
 	}
 	if key.Len() == 0 {
@@ -178,6 +197,8 @@ func begins(line string) bool {
 	switch line[0] {
 	case '#', '|':
 		return true
+	case '[':
+		return strings.HasPrefix(line, "[^")
 	case '-', '*', '+', '.', ')':
 		return len(line) > 1 && (line[1] == ' ' || line[1] == '\t')
 	}
