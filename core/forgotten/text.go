@@ -1,6 +1,7 @@
 package forgotten
 
 import (
+	"html"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,9 +36,15 @@ func isTelling(key string) bool {
 
 // normal returns what of a text is compared: its letters, digits and marks in lower case and one
 // form of Unicode. Spaces, the ends of lines, quotes, the numbers and boxes of items and other signs
-// change when a text is copied, quoted, wrapped or reformatted. A text without letters is compared
-// as it is.
+// change when a text is copied, quoted, wrapped or reformatted, and so do entities, breaks of HTML
+// and what is not seen. A text without letters is compared as it is.
 func normal(text string) string {
+	if strings.Contains(text, "&") {
+		text = html.UnescapeString(text)
+	}
+	if strings.Contains(text, "<") {
+		text = breaks().ReplaceAllString(text, "")
+	}
 	key := make([]byte, 0, len(text))
 	for line := range strings.SplitSeq(text, "\n") {
 		line = withoutMark(line)
@@ -59,6 +66,8 @@ func normal(text string) string {
 	return string(key)
 }
 
+var breaks = lazy.Regexp(`(?i)<(?:w?br|/?p)[ \t]*/?>`)
+
 // marks are the number of an item or heading, the box of a task and the mark of a footnote.
 var marks = lazy.Regexp(`^(?:[0-9]{1,9}[.)][ \t]+)?(?:\[[ xX]\][ \t]+|\[\^[^\]]*\]:)?`)
 
@@ -74,8 +83,10 @@ func withoutMark(line string) string {
 func normalUnicode(text string) string {
 	var key strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
-		for _, r := range norm.NFKC.String(withoutMark(line)) {
-			if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) && key.Len() > 0 {
+		onLetter := false // a mark elsewhere changes no letter
+		for _, r := range norm.NFKC.String(strings.Map(seen, withoutMark(line))) {
+			onLetter = unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) && onLetter
+			if onLetter {
 				key.WriteRune(unicode.ToLower(r))
 			}
 		}
@@ -84,6 +95,15 @@ func normalUnicode(text string) string {
 		return strings.Join(strings.Fields(text), "")
 	}
 	return key.String()
+}
+
+// seen leaves out the characters that Unicode calls ignorable: joiners, variation selectors, soft
+// hyphens and such. They would also keep a letter and its mark apart.
+func seen(r rune) rune {
+	if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		return -1
+	}
+	return r
 }
 
 // A Passage is what is forgotten as a whole: a turn of a conversation, or a paragraph, a list item,
