@@ -349,11 +349,13 @@ type forgetting struct {
 	places []Place
 	texts  []string        // plain
 	keys   map[string]bool // of what was given of the places, by which later lines judge it
+	asked  map[string]bool // keys of prompts that are forgotten, and IDs of their entries
 }
 
 func newForgetting(places []Place, texts []string) forgetting {
-	f := forgetting{places: places, keys: map[string]bool{}}
+	f := forgetting{places: places, keys: map[string]bool{}, asked: map[string]bool{}}
 	for _, text := range texts {
+		f.asked[KeyOf(text)] = true
 		if text = plain(text); text != "" {
 			f.texts = append(f.texts, text)
 		}
@@ -361,9 +363,16 @@ func newForgetting(places []Place, texts []string) forgetting {
 	return f
 }
 
+// Repeats reports whether a text has one of some others, or a line of it is part of one.
+func Repeats(text string, others ...string) bool {
+	f := newForgetting(nil, others)
+	return f.isSaid(text) || slices.ContainsFunc(strings.Split(text, "\n"), f.quotes)
+}
+
 func (f forgetting) from(e *Entry) {
-	if f.isSaid(e.Prompt) || f.quotes(e.Prompt) {
+	if f.asked[e.Key] || f.isSaid(e.Prompt) || f.quotes(e.Prompt) {
 		e.Key, e.Prompt = "", ""
+		f.asked[e.ID] = true
 	}
 	before := len(e.Given)
 	e.Given = slices.DeleteFunc(e.Given, func(g Given) bool {
@@ -394,7 +403,7 @@ func (f forgetting) from(e *Entry) {
 			return f.isSaid(h.Text) || f.quotes(h.Text) || slices.ContainsFunc(f.places, func(p Place) bool { return p.Path != "" && h.Path == p.Path })
 		}
 		r.Hits, r.Rejected, r.Withheld = slices.DeleteFunc(r.Hits, gone), slices.DeleteFunc(r.Rejected, gone), slices.DeleteFunc(r.Withheld, gone)
-		if f.isSaid(r.Why + " " + r.Silence) {
+		if f.asked[e.Of] || f.isSaid(r.Why+" "+r.Silence) { // they name words of the prompt
 			r.Why, r.Silence = "", reasonForgotten
 		}
 	}

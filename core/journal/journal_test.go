@@ -214,6 +214,26 @@ func TestForget(t *testing.T) {
 	require.Empty(t, entries(t, j))
 }
 
+// What a search lacked are words of the prompt, also if the journal does not keep prompts.
+func TestForgetWhatAPromptAsked(t *testing.T) {
+	j := newJournal(t)
+	for _, tt := range [][2]string{{"How is the divorce lawyer paid?", "divorce, lawyer"}, {"Where is the ferry?", "ferry"}} {
+		e := prompted("")
+		e.SetPrompt(tt[0], false)
+		e.Result = &core.Result{Why: "no chunk holds " + tt[1]}
+		require.NoError(t, j.Append(t.Context(), e))
+	}
+	require.NoError(t, j.Forget(t.Context(), nil, "How is the divorce\nlawyer paid?"))
+	data, err := os.ReadFile(j.file)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "divorce")
+	all := entries(t, j)
+	require.Empty(t, all[0].Key)
+	require.NotEmpty(t, all[1].Key)
+	require.NoError(t, j.Explain(&all[1]))
+	require.Contains(t, all[1].Result.Why, "ferry")
+}
+
 // Verdicts, which later lines give, quote what was given.
 func TestForgetVerdicts(t *testing.T) {
 	j := newJournal(t)

@@ -52,8 +52,8 @@ type history struct {
 // Errors of Undo.
 var (
 	ErrNoRecord = errors.New("there is no change to undo")
-	// ErrNotKept means that the change held a secret.
-	ErrNotKept = errors.New("it held a secret, so the journal did not keep it")
+	// ErrNotKept means that the change held a secret or what was forgotten since.
+	ErrNotKept = errors.New("it held a secret or what is forgotten, so the journal did not keep it")
 	// ErrOvertaken means that another change was made while UndoIf asked.
 	ErrOvertaken = errors.New("another change was made in the meantime, so nothing is undone")
 )
@@ -159,6 +159,26 @@ func (j *Journal) commit(h *history, record Record, edits []Edit, undoing *Recor
 	return nil
 }
 
+// Drop takes out the lines of finished changes that hold a text. Undo does not take these back.
+func (j *Journal) Drop(ctx context.Context, holds func(text string) bool) error {
+	h, err := jsonfile.Load[history](j.file)
+	if err != nil || len(h.Done) == 0 {
+		return err
+	}
+	h, unlock, err := j.locked(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for i, r := range h.Done {
+		for k, e := range r.Edits {
+			r.Edits[k].Secret = e.Secret || slices.ContainsFunc([]string{e.Old, e.New, e.Above, e.Below}, holds)
+		}
+		h.Done[i] = r.withoutSecrets()
+	}
+	return jsonfile.Save(j.file, h)
+}
+
 func (r Record) withoutSecrets() Record {
 	r.Edits = slices.Clone(r.Edits)
 	for i, h := range r.Edits {
@@ -242,8 +262,8 @@ func (j *Journal) takeBack(h *history) error {
 }
 
 // Undo undoes the last change of the workspace, else the last of all, and returns it. In a file
-// changed since, it only removes the added lines. If they are gone (ErrChanged), or the change held
-// a secret (ErrNotKept), it changes nothing, and the next Undo takes the change before.
+// changed since, it only removes the added lines. If they are gone (ErrChanged), or the change is
+// not kept (ErrNotKept), it changes nothing, and the next Undo takes the change before.
 func (j *Journal) Undo(ctx context.Context) (Record, error) {
 	return j.UndoIf(ctx, func(Record) error { return nil })
 }

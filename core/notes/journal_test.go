@@ -223,6 +223,36 @@ func TestSecretsOfChangedLines(t *testing.T) {
 	require.Equal(t, before, d.read("settings.json"))
 }
 
+// What is forgotten leaves the journal, and changes without it can still be undone.
+func TestForgottenLinesLeaveTheJournal(t *testing.T) {
+	d := newFixture(t)
+	none := func(string) bool { return false }
+	require.NoError(t, d.journal().Drop(t.Context(), none), "there is no journal yet")
+	texts := []string{"# A\n", "# A\n\n- Kept.\n", "# A\n\n- Kept.\n- The plovermint lock opens with the third key.\n"}
+	d.write("a.md", texts[0])
+	for i, after := range texts[1:] {
+		_, err := d.journal().Do(t.Context(), "change", func() ([]Edit, error) {
+			return []Edit{{Dir: d.project, Name: "a.md", Before: texts[i], After: after}}, nil
+		})
+		require.NoError(t, err)
+	}
+	require.NoError(t, d.journal().Drop(t.Context(), none))
+	kept, err := os.ReadFile(d.journal().file)
+	require.NoError(t, err)
+	require.Contains(t, string(kept), "plovermint")
+	require.NoError(t, d.journal().Drop(t.Context(), func(text string) bool { return strings.Contains(text, "plovermint") }))
+	kept, err = os.ReadFile(d.journal().file)
+	require.NoError(t, err)
+	require.NotContains(t, string(kept), "plovermint")
+	_, err = d.journal().Undo(t.Context())
+	require.ErrorIs(t, err, ErrNotKept)
+	require.Equal(t, texts[2], d.read("a.md"))
+	d.write("a.md", texts[1])
+	_, err = d.journal().Undo(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, texts[0], d.read("a.md"))
+}
+
 // Read-only files are not changed.
 func TestReadOnlyFilesStay(t *testing.T) {
 	d := newFixture(t)

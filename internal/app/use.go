@@ -202,8 +202,9 @@ func (u Use) HideLines(ctx context.Context, m *core.Manager, path string, first,
 }
 
 // forgetAll removes what the index has forgotten from the journal, and from what memcore keeps of
-// all projects: what hooks noted of sessions, proposals of rules, journals and indexes. A project
-// whose index cannot be changed now forgets when it is next indexed or asked.
+// all projects: what hooks noted of sessions, proposals of rules, journals, what save --undo would
+// take back, and indexes. A project whose index cannot be changed now forgets when it is next
+// indexed or asked.
 func (u Use) forgetAll(ctx context.Context, m *core.Manager, places []journal.Place, texts []string) error {
 	slices.Sort(texts)
 	texts = slices.DeleteFunc(slices.Compact(texts), tooShort)
@@ -212,8 +213,16 @@ func (u Use) forgetAll(ctx context.Context, m *core.Manager, places []journal.Pl
 		return err
 	}
 	projects, listing := inventory.Projects(u.w.Config)
-	if err = errors.Join(listing, u.Forget(ctx, places, texts...)); err != nil {
+	here, err := forgotten.Load(own.Forgotten(), own.Name())
+	if err = errors.Join(listing, err, u.Forget(ctx, places, texts...)); err != nil {
 		return err
+	}
+	undo, err := u.w.Notes().Journal()
+	if err == nil {
+		err = undo.Drop(ctx, func(text string) bool {
+			_, hidden := here.Markdown([]byte(text))
+			return hidden > 0 || journal.Repeats(text, texts...)
+		})
 	}
 	plainly := func(text string) string { return text } // messages have no secrets
 	for _, p := range projects {
