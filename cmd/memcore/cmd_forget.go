@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -128,21 +127,12 @@ func forgetCited(ctx context.Context, a *cli, text string, yes bool) (is bool, e
 	return is, err
 }
 
-// forgetLines asks, then hides what the index has of lines of a document.
+// forgetLines asks, then hides what lines of a document say, and nothing beside them.
 func forgetLines(ctx context.Context, a *cli, m *core.Manager, path string, first, last int, yes bool) error {
 	chunks, err := m.Chunks(ctx, path)
 	if err != nil {
 		return notIndexed(err)
 	}
-	chunks = slices.DeleteFunc(chunks, func(c core.MemoryHit) bool { return c.EndLine < first || c.StartLine > last })
-	if len(chunks) == 0 {
-		return forgetUnindexed(ctx, a, m, path, first, last, yes)
-	}
-	return forgetIndexed(ctx, a, m, path, chunks, yes)
-}
-
-// forgetUnindexed asks, then hides what lines of a document say that makes no chunk.
-func forgetUnindexed(ctx context.Context, a *cli, m *core.Manager, path string, first, last int, yes bool) error {
 	says, err := m.Says(ctx, path, first, last)
 	if err != nil {
 		return err
@@ -153,18 +143,33 @@ func forgetUnindexed(ctx context.Context, a *cli, m *core.Manager, path string, 
 	for _, text := range says {
 		a.note("%s: %s", paths.Citation(path, first, last), text)
 	}
-	agreed, err := consent(ctx, a, "forget", "Hide this from search?", yes)
+	agreed, left, err := consentToHide(ctx, a, path, len(chunks) > 0 && chunks[0].Gone, yes)
+	if !agreed || err != nil {
+		return err
+	}
+	n, err := a.Use().HideLines(ctx, m, path, first, last)
 	if err != nil {
 		return err
 	}
-	if !agreed {
+	if a.json {
+		return a.printJSON(map[string]any{"path": path, "texts": n})
+	}
+	return a.printLine("hidden from search: %s of %s; %s", plain.Count(n, "text"), path, left)
+}
+
+// consentToHide also says what is left.
+func consentToHide(ctx context.Context, a *cli, path string, gone, yes bool) (agreed bool, left string, err error) {
+	question, left := "Hide this from search?", "the file is unchanged"
+	switch {
+	case gone:
+		question, left = "Forget this for good? Its log is deleted.", "the log is deleted, so this cannot be taken back"
+	case strings.HasPrefix(path, session.PathPrefix):
+		question, left = "Forget this for good? It is memcore's own note of a session.", "it left the session's messages, too, so this cannot be taken back"
+	}
+	if agreed, err = consent(ctx, a, "forget", question, yes); err == nil && !agreed {
 		a.note("nothing was hidden")
-		return nil
 	}
-	if err = a.Use().HideLines(ctx, m, path, first, last); err == nil {
-		a.note("hidden: %s", paths.Citation(path, first, last))
-	}
-	return err
+	return agreed, left, err
 }
 
 // forgetHit forgets a hit's lines in a Markdown file, else the hit in the index.
@@ -202,18 +207,9 @@ func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, ch
 		gone = len(all) > 0 && all[0].Gone
 		a.note("%s: all of it, %s", path, plain.Count(len(all), "chunk"))
 	}
-	question, left := "Hide this from search?", "the file is unchanged"
-	switch {
-	case gone:
-		question, left = "Forget this for good? Its log is deleted.", "the log is deleted, so this cannot be taken back"
-	case strings.HasPrefix(path, session.PathPrefix):
-		question, left = "Forget this for good? It is memcore's own note of a session.", "it left the session's messages, too, so this cannot be taken back"
-	}
-	if agreed, err := consent(ctx, a, "forget", question, yes); err != nil {
+	agreed, left, err := consentToHide(ctx, a, path, gone, yes)
+	if !agreed || err != nil {
 		return err
-	} else if !agreed {
-		a.note("nothing was hidden")
-		return nil
 	}
 	n, err := a.Use().Hide(ctx, m, path, ids...)
 	if err != nil {

@@ -192,13 +192,13 @@ func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...stri
 	return gone.Chunks, u.forgetAll(ctx, m, places, append(gone.Texts, texts...))
 }
 
-// HideLines hides what lines of a document say that makes no chunk.
-func (u Use) HideLines(ctx context.Context, m *core.Manager, path string, first, last int) error {
+// HideLines hides what lines of a document say, and returns how many turns or paragraphs that is.
+func (u Use) HideLines(ctx context.Context, m *core.Manager, path string, first, last int) (int, error) {
 	gone, err := m.ForgetLines(ctx, path, first, last)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return u.forgetAll(ctx, m, []journal.Place{{Path: path, First: first, Last: last}}, gone.Texts)
+	return len(gone.Texts), u.forgetAll(ctx, m, []journal.Place{{Path: path, First: first, Last: last}}, gone.Texts)
 }
 
 // forgetAll removes what the index has forgotten from the journal, and from what memcore keeps of
