@@ -107,6 +107,11 @@ type Turn struct {
 	Tools []ToolUse
 }
 
+// isTakenOut reports whether a user wrote a message that was forgotten: others say something.
+func (t Turn) isTakenOut() bool {
+	return t.Role == "user" && t.Dialog == "" && strings.TrimSpace(t.Text) == ""
+}
+
 // Said returns the text of a turn; of a dialog, behind what the user was asked, since either alone
 // says little.
 func (t Turn) Said() string {

@@ -49,6 +49,8 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 		text := payload.Without(strings.TrimSpace(cleanString(t.Said())))
 		kept, asked, reason := "", "", LeftOutTools
 		switch {
+		case t.isTakenOut():
+			heading = "" // what follows answers nothing that is known
 		case text == "":
 		case t.Role == "user" && t.Dialog != "":
 			kept, reason = decided(t, text)
@@ -111,9 +113,12 @@ func (c *conversation) keepUnanswered(turns []Turn, told remark, leftOut []strin
 	}
 }
 
-// Request returns the last request's title (prompt.Title), or earlier.
+// Request returns the last request's title (prompt.Title), or earlier; "" if it was taken out.
 func Request(turns []Turn, earlier string) string {
 	for _, t := range slices.Backward(turns) {
+		if t.isTakenOut() {
+			return ""
+		}
 		if t.Role != "user" || t.Dialog != "" {
 			continue
 		}
@@ -145,6 +150,8 @@ func (c *conversation) chunksUnder(t Turn, text, heading string) bool {
 func isLastAnswer(turns []Turn, i int) bool {
 	for _, t := range turns[i+1:] {
 		switch {
+		case t.isTakenOut():
+			return true
 		case strings.TrimSpace(t.Text) == "", t.Dialog != "":
 		case t.Role == "user":
 			return true

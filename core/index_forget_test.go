@@ -209,6 +209,34 @@ func TestForgottenInALogThatGoesOn(t *testing.T) {
 	}
 }
 
+// What answered a forgotten turn is not taken for the answer to the turn before it, also if the log
+// goes on there.
+func TestAnswersToAForgottenTurn(t *testing.T) {
+	mem := newMemory(t)
+	mem.remembering()
+	said := []string{"run: ls → crates.txt", "user: Where do the gulls of the harbour sleep in winter, and who feeds them?", "assistant: The gulls sleep on the roof of the old customs house, and the widow of the smith feeds them.",
+		"user: How do I count the quaggafern crates before the ship leaves the quay?", "assistant: You count the crates at each departure, and write the number on the board of the office."}
+	const later = "assistant: The ledger of the crates lies in the drawer below the board, and the clerk has its key."
+	mem.write("chat.jsonl", agentLog(said...))
+	m := mem.open()
+	index(t, m)
+	answered := func(line int) string {
+		chunks, err := m.Chunks(t.Context(), chatLog)
+		require.NoError(t, err)
+		i := slices.IndexFunc(chunks, func(c core.MemoryHit) bool { return c.StartLine == line })
+		require.GreaterOrEqual(t, i, 0)
+		return chunks[i].Request
+	}
+	require.Contains(t, answered(6), "quaggafern")
+	_, err := m.ForgetLines(t.Context(), chatLog, 5, 5)
+	require.NoError(t, err)
+	require.Contains(t, answered(4), "gulls")
+	require.Empty(t, answered(6))
+	mem.write("chat.jsonl", agentLog(append(said, later)...))
+	index(t, m)
+	require.Empty(t, answered(7))
+}
+
 // One JSON document may be one line, rewritten with each message. Only the forgotten part stays
 // out.
 func TestForgetInJSONDocuments(t *testing.T) {
