@@ -114,7 +114,7 @@ func forgetNamed(ctx context.Context, a *cli, text string, o forgetOptions) erro
 // reports whether the text cites such a one.
 func forgetCited(ctx context.Context, a *cli, text string, yes bool) (is bool, err error) {
 	document, first, last, cited := paths.ParseCitation(text)
-	if !cited || strings.EqualFold(path.Ext(document), ".md") {
+	if !cited || strings.EqualFold(path.Ext(document), ".md") && !source.IsMarkdownLog(a.FileNamed(document)) {
 		return false, nil
 	}
 	err = a.Index().ForWriting(ctx, func(m *core.Manager) error {

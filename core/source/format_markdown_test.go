@@ -20,6 +20,7 @@ func TestKnownMarkdown(t *testing.T) {
 	for _, s := range knownOf(shop, tree(t, nil)) {
 		for _, doc := range listOf(t, s).Documents {
 			got[doc.Path], copies[doc.Path] = doc.Format, doc.CopyOf
+			require.Equal(t, doc.Format != "markdown", IsMarkdownLog(doc.File), doc.Path)
 			content, err := s.Read(t.Context(), doc, Position{})
 			require.NoError(t, err)
 			require.False(t, content.Agent, "a clone may bring it along")

@@ -76,6 +76,20 @@ func CheckLog(ctx context.Context, path string) error {
 	return file.Close()
 }
 
+// IsMarkdownLog reports whether a Markdown file is the log of an agent.
+func IsMarkdownLog(path string) bool {
+	if !isMarkdownLog(path) {
+		return false
+	}
+	file, info, err := safefile.OpenPath(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	log, err := sniffLog(context.Background(), file, info.Size(), path, false) // its first bytes
+	return err == nil && log.format != ""
+}
+
 // TurnsIn reads the turns in lines of a log, the first of which has the number first.
 func TurnsIn(ctx context.Context, path string, lines []byte, first int) ([]chunker.Turn, error) {
 	file, _, f, err := openLog(ctx, path)

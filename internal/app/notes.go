@@ -72,6 +72,10 @@ func (n Notes) cited(text string) (p notes.Statement, ok bool, err error) {
 	if reason := source.DenyReason(file); reason != "" {
 		return p, true, kind.Usagef("%s is never touched: %s", name, reason)
 	}
+	if source.IsMarkdownLog(paths.Resolve(file)) {
+		return p, true, kind.Hint(kind.Usagef("%s is the log of an agent, so memcore does not change it", name),
+			"'memcore forget --from-index' with the same citation hides it from search")
+	}
 	folders := []string{n.w.Project, n.w.Beans(), n.w.DataDir()}
 	for _, m := range n.w.Mounts() {
 		folders = append(folders, m.Folder)
