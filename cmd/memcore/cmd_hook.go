@@ -238,8 +238,8 @@ func (h *hookRun) keepProblem(w *app.Workspace, problem string) {
 	w.Record(h.known(), journal.Entry{Answer: journal.Answer{Problems: []string{problem}, Notes: h.notes()}})
 }
 
-// deliver writes the reply to an event. If that fails, the journal says so, and the next reply tells
-// what was done.
+// deliver writes the reply to an event. If that fails, the journal says so, and the next reply
+// tells what was done.
 func (h *hookRun) deliver(answer httpapi.HookReply, e hook.Event, dir string) {
 	if _, err := io.WriteString(h.stdout.raw, answer.Reply); err != nil {
 		here, _ := h.In(dir)

@@ -98,7 +98,8 @@ func TestNowOnce(t *testing.T) {
 }
 
 // A running session gets what has changed of what it began with, each change once: files with all
-// that they import, and files that are new or newly trusted. A session that has not begun gets none of it.
+// that they import, and files that are new or newly trusted. A session that has not begun gets none
+// of it.
 func TestNowAfterChanges(t *testing.T) {
 	w := newFixture(t, map[string]string{
 		"~/.beans/BEANS.md": "global", "BEANS.md": "root\n@shared.md\n@other.md", "shared.md": "shared", "other.md": "other",

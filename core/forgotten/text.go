@@ -35,9 +35,9 @@ func isTelling(key string) bool {
 }
 
 // normal returns what of a text is compared: its letters, digits and marks in lower case and one
-// form of Unicode. Spaces, the ends of lines, quotes, the numbers and boxes of items and other signs
-// change when a text is copied, quoted, wrapped or reformatted, and so do entities, breaks of HTML
-// and what is not seen. A text without letters is compared as it is.
+// form of Unicode. Spaces, the ends of lines, quotes, the numbers and boxes of items and other
+// signs change when a text is copied, quoted, wrapped or reformatted, and so do entities, breaks of
+// HTML and what is not seen. A text without letters is compared as it is.
 func normal(text string) string {
 	if strings.Contains(text, "&") {
 		text = html.UnescapeString(text)

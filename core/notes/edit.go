@@ -58,7 +58,8 @@ type Hunk struct {
 	// Above and Below are the neighbouring lines, to find the place again.
 	Above string `json:"above,omitempty"`
 	Below string `json:"below,omitempty"`
-	// Secret: Old or New hold a secret, and leave the journal after the change; or they are forgotten.
+	// Secret: Old or New hold a secret, and leave the journal after the change; or they are
+	// forgotten.
 	Secret bool `json:"secret,omitempty"`
 }
 

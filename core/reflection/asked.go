@@ -36,8 +36,8 @@ var (
 // Asked returns what a prompt of the user asks to remember: rules for the agent's work, and facts
 // for a memory file, as Propose would propose them. Only a short prompt of one line does: what is
 // longer may hold what others wrote, a mail or an issue, as may what stands behind a quotation mark
-// or a tag. The user's statements there are proposed at the session's end. withSecret reports whether
-// it asks for more, which has a secret.
+// or a tag. The user's statements there are proposed at the session's end. withSecret reports
+// whether it asks for more, which has a secret.
 func Asked(text string, now time.Time) (rules, facts []notes.Proposal, withSecret bool) {
 	own := strings.TrimSpace(text)
 	if len(own) > maxAskedIn || strings.ContainsAny(own, "\r\n") || prompt.Form(own).Own != own { // in part pasted

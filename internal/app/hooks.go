@@ -342,8 +342,8 @@ func (s hookMemory) Notice(ctx context.Context, e hook.Event, begins bool) strin
 }
 
 // untold returns what was done at earlier events and the agent was not told of, beside what is said
-// now. If that is new, it is kept until it is told. Nobody says of events without an ID whether they
-// are answered.
+// now. If that is new, it is kept until it is told. Nobody says of events without an ID whether
+// they are answered.
 func (s hookMemory) untold(ctx context.Context, e hook.Event, said string, isNew bool) string {
 	if e.ID == "" {
 		return ""

@@ -190,8 +190,8 @@ func (n Notes) decide(ctx context.Context, prompt string) (did, none string, err
 	return did, none, err
 }
 
-// Decide accepts and declines proposals for a person who was shown them by pendingText, and says what
-// was done. What that cuts is not accepted.
+// Decide accepts and declines proposals for a person who was shown them by pendingText, and says
+// what was done. What that cuts is not accepted.
 func (n Notes) Decide(ctx context.Context, all []notes.Proposal, accepted, declined []string) (string, error) {
 	var long []string
 	accepted = slices.DeleteFunc(slices.Clone(accepted), func(id string) bool {

@@ -24,8 +24,8 @@ type term struct {
 	word  string // as the query has it
 }
 
-// parse returns a query's distinct terms in order, without stop words unless all are. spoken are the
-// records' languages.
+// parse returns a query's distinct terms in order, without stop words unless all are. spoken are
+// the records' languages.
 func parse(query string, spoken []*language) []term {
 	return termsOf(query, spoken, withoutStopWords)
 }

@@ -71,8 +71,8 @@ func For(text string) string {
 	return generate(text)
 }
 
-// isGenerated reports whether a summary says nothing but what is generated of a text, or was before a
-// person struck a part of it through.
+// isGenerated reports whether a summary says nothing but what is generated of a text, or was before
+// a person struck a part of it through.
 func isGenerated(own, text string) bool {
 	if own == generate(text) {
 		return true
@@ -195,10 +195,10 @@ func partsOf(text string) []string {
 	return append(entries, others...)
 }
 
-// entriesOf returns, of what is not struck through, summaries or headings of the entries, which begin with a heading of the second
-// level, the newest first, and the keys or beginnings of the items outside of them. Paragraphs
-// count only in a text without these: they are what a stranger writes to a model, and
-// introductions.
+// entriesOf returns, of what is not struck through, summaries or headings of the entries, which
+// begin with a heading of the second level, the newest first, and the keys or beginnings of the
+// items outside of them. Paragraphs count only in a text without these: they are what a stranger
+// writes to a model, and introductions.
 func entriesOf(text string) (entries, others []string) {
 	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
 	lines := strings.Split(statement.WithoutStruck(body), "\n")
