@@ -222,30 +222,42 @@ func Subject(c notes.Change) string { return c.File + "\x00" + c.Also }
 // maxQuestion limits the diff in a question, in bytes.
 const maxQuestion = 8 << 10
 
-// askClient asks the user of an MCP client about a change. If nobody has decided about the trust of
-// its folder, they can do so with the same answer.
+// AskClient asks the user of an MCP client about a change of a file that instructs agents.
+func AskClient(ctx context.Context, c notes.Change) (bool, error) {
+	yes, _, err := mcp.Ask(ctx, mcp.Question{Subject: Subject(c), Text: asked(c, ", which agents are given as instructions")})
+	return yes, err
+}
+
+// askClient is AskClient for a file of this machine. If nobody has decided about the trust of its
+// folder, they can do so with the same answer.
 func (w *Workspace) askClient(ctx context.Context, c notes.Change) (bool, error) {
-	shown, _ := sanitize.Reveal(c.Diff)
-	if len(shown) > maxQuestion {
-		shown = strings.ToValidUTF8(shown[:maxQuestion], "") + "\n… (the rest is not shown)"
+	if w.Curated().Instructs(c.File) {
+		return AskClient(ctx, c)
 	}
-	what, offer, contents := ", which agents are given as instructions", "", ""
+	q := mcp.Question{Subject: Subject(c), Text: asked(c, ". Its folder is not trusted, so agents only find it as reference")}
 	root := w.Curated().Undecided(c.File)
-	if !w.Curated().Instructs(c.File) {
-		what = ". Its folder is not trusted, so agents only find it as reference"
-		if root != "" {
-			inside, err := w.Curated().Contents(ctx, root)
-			if err != nil {
-				return false, err
-			}
-			offer, contents = "Trust the folder "+plain.OneLine(root)+": its memory files instruct agents", "\n\n"+inside.String()
+	if root != "" {
+		inside, err := w.Curated().Contents(ctx, root)
+		if err != nil {
+			return false, err
 		}
+		q.Offer = "Trust the folder " + plain.OneLine(root) + ": its memory files instruct agents"
+		q.Text += "\n\n" + inside.String()
 	}
-	yes, trusted, err := mcp.Ask(ctx, mcp.Question{Subject: Subject(c), Text: "A model asks to change " + plain.OneLine(c.Path) + what + ". Allow it?\n\n" + shown + contents, Offer: offer})
+	yes, trusted, err := mcp.Ask(ctx, q)
 	if yes && trusted && err == nil {
 		_, err = w.Trust().Set(ctx, root, true)
 	}
 	return yes, err
+}
+
+// asked is the question about a change, with what it means and the difference.
+func asked(c notes.Change, meaning string) string {
+	shown, _ := sanitize.Reveal(c.Diff)
+	if len(shown) > maxQuestion {
+		shown = strings.ToValidUTF8(shown[:maxQuestion], "") + "\n… (the rest is not shown)"
+	}
+	return "A model asks to change " + plain.OneLine(c.Path) + meaning + ". Allow it?\n\n" + shown
 }
 
 // untrusted tells the model that a saved text does not become an instruction yet.
