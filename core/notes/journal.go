@@ -35,8 +35,10 @@ type Journal struct {
 	failAt func(step string) error
 }
 
-// maxRecords is how many changes can be undone.
-const maxRecords = 20
+const (
+	maxRecords = 20    // changes that can be undone
+	maxMade    = 5_000 // files that are known to be made here
+)
 
 type history struct {
 	Pending *Record `json:"pending,omitempty"` // a change that has begun
@@ -47,6 +49,8 @@ type history struct {
 	// Stuck are hunks of failed changes, not yet reverted.
 	Stuck []Hunk   `json:"stuck,omitempty"`
 	Done  []Record `json:"done"` // newest last
+	// Made are the files that changes have made, by absolute path, the newest last.
+	Made []string `json:"made,omitempty"`
 }
 
 // Errors of Undo.
@@ -143,7 +147,7 @@ func (j *Journal) commit(h *history, record Record, edits []Edit, undoing *Recor
 	if err := j.failAt("done"); err != nil {
 		return err
 	}
-	done := history{Stuck: h.Stuck, Done: h.Done}
+	done := history{Stuck: h.Stuck, Done: h.Done, Made: h.madeBy(edits)}
 	if undoing == nil && !j.noUndo {
 		done.Done = append(slices.Clone(h.Done), record.withoutSecrets())
 		done.Done = done.Done[max(0, len(done.Done)-maxRecords):]
@@ -157,6 +161,35 @@ func (j *Journal) commit(h *history, record Record, edits []Edit, undoing *Recor
 		return errors.Join(fmt.Errorf("journal: nothing is changed: %w", err), j.takeBack(h))
 	}
 	return nil
+}
+
+// madeBy returns Made with the files that edits make and remove.
+func (h *history) madeBy(edits []Edit) []string {
+	made := slices.Clone(h.Made)
+	for _, e := range edits {
+		file := filepath.Join(e.Dir, filepath.FromSlash(e.Name))
+		if e.Created || e.Removed {
+			made = slices.DeleteFunc(made, func(known string) bool { return known == file })
+		}
+		if e.Created {
+			made = append(made, file)
+		}
+	}
+	return made[max(0, len(made)-maxMade):]
+}
+
+// Made returns the files that changes have made and not removed since, by absolute path, links
+// resolved: others came from elsewhere.
+func (j *Journal) Made() (map[string]bool, error) {
+	h, err := jsonfile.Load[history](j.file)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	made := make(map[string]bool, len(h.Made))
+	for _, file := range h.Made {
+		made[file] = true
+	}
+	return made, nil
 }
 
 // Drop takes out the lines of finished changes that hold a text. Undo does not take these back.
@@ -237,7 +270,7 @@ func (j *Journal) takeBack(h *history) error {
 	if h.Pending != nil {
 		all = append(all, h.Pending.Edits...)
 	}
-	mended := history{Done: h.Done}
+	mended := history{Done: h.Done, Made: h.Made}
 	if h.Undoing != nil {
 		at := min(h.UndoingAt, len(h.Done))
 		mended.Done = slices.Insert(slices.Clone(h.Done), at, *h.Undoing)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/guard"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // SessionStart returns loaded curated memory and the reference; with an error, what could be read.
@@ -125,13 +127,21 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 	}
 }
 
-// listed returns the memory files that each session is told of. Those that came with a folder that
-// nobody trusts are not: retrieval finds them when they matter, and judges what they say.
+// listed returns the memory files that each session is told of. In a folder that nobody trusts they
+// are those that memcore made: files that came with it are found when they matter, and what they
+// say is judged.
 func (s *Service) listed(ctx context.Context, files guard.Files) ([]notes.Item, error) {
-	if s.Places == nil && !s.Trusted() && config.IsInside(s.Project, s.DataDir()) {
-		return nil, nil
+	items, err := s.Notes().unguarded(files.Data).List(ctx)
+	if err != nil || s.Places != nil || s.Trusted() || !config.IsInside(s.Project, s.DataDir()) {
+		return items, err
 	}
-	return s.Notes().unguarded(files.Data).List(ctx)
+	journal, err := s.Notes().Journal()
+	if err != nil {
+		return nil, err
+	}
+	made, err := journal.Made()
+	dir := paths.Resolve(s.DataDir())
+	return slices.DeleteFunc(items, func(i notes.Item) bool { return !made[filepath.Join(dir, filepath.FromSlash(i.Path))] }), err
 }
 
 const (
