@@ -227,7 +227,7 @@ func Quoted(hit core.MemoryHit) string {
 	return text
 }
 
-// Quote returns a sanitized text with each line quoted.
+// Quote returns a sanitized text with each line quoted, and of several blank lines one.
 func Quote(text string) string {
 	text, _ = quote(text)
 	return text
@@ -242,6 +242,8 @@ func quote(text string) (string, []Finding) {
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " \t")
 	}
+	// What is struck through or a summary is blank in the text of a hit.
+	lines = slices.CompactFunc(lines, func(a, b string) bool { return a == ">" && b == ">" })
 	return strings.Join(lines, "\n"), findings
 }
 

@@ -37,6 +37,13 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// Blank lines are not repeated: what is struck through, or a summary, is blank in a hit.
+func TestBlankLines(t *testing.T) {
+	if got, want := formatter.Quote("# Facts\n\n \n\n- The port is 5434\n\ngone"), "> # Facts\n>\n> - The port is 5434\n>\n> gone"; got != want {
+		t.Errorf("Quote = %q, want %q", got, want)
+	}
+}
+
 func TestSanitize(t *testing.T) {
 	for _, tt := range []struct{ name, in, want, kind string }{
 		{"plain text stays", "indent\twith tabs: x < y, a[i] {\"k\": 1}\n  two", "indent\twith tabs: x < y, a[i] {\"k\": 1}\n  two", ""},

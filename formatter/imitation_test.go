@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -142,6 +143,7 @@ func trimmedLines(text string) string {
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " \t")
 	}
+	lines = slices.CompactFunc(lines, func(a, b string) bool { return a == "" && b == "" })
 	return strings.Join(lines, "\n") + "\n"
 }
 
