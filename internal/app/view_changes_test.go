@@ -427,3 +427,15 @@ func TestHideAndUnhide(t *testing.T) {
 	_, err = c.Change(t.Context(), view.ChangeRequest{How: view.Hide, Path: "harbour.md"})
 	require.Equal(t, kind.NotFound, kind.Of(err))
 }
+
+// A file in another encoding is shown as it is indexed, and not to be changed.
+func TestFileInAnotherEncoding(t *testing.T) {
+	s := openTestService(t, map[string]string{"pier.md": "# Pier\n\nThe caf\xe9 on the pier opens at eight\n"})
+	_, err := s.Reindex(t.Context(), httpapi.IndexRequest{})
+	require.NoError(t, err)
+	f, err := s.Page().File(t.Context(), view.FileRequest{Path: "pier.md"})
+	require.NoError(t, err)
+	require.Contains(t, f.Fixed, "not UTF-8")
+	require.Len(t, f.Chunks, 1)
+	require.Contains(t, f.Chunks[0].Text, "café")
+}

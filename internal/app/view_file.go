@@ -54,6 +54,11 @@ func (v page) File(ctx context.Context, r view.FileRequest) (f view.File, err er
 		return f, err
 	}
 	text, err := readPlace(place)
+	if errors.Is(err, notes.ErrText) && indexed { // its encoding is another, which changes would not keep
+		f.Fixed = err.Error()
+		messages(&f, chunks, r.First)
+		return f, nil
+	}
 	if err != nil {
 		return f, err
 	}

@@ -25,7 +25,7 @@ func TestMap(t *testing.T) {
 	}
 	legend := evaluate[string](t, ctx, `document.querySelector(".legend").textContent`)
 	require.Contains(t, legend, "notes")
-	require.Contains(t, legend, "<img src=x")
+	require.Contains(t, legend, "%3Cimg src=x", "as in citations")
 	require.NotContains(t, legend, "\u202e")
 	require.Zero(t, evaluate[int](t, ctx, `document.querySelectorAll("main img, main b, main script").length`))
 
