@@ -280,8 +280,11 @@ func (w *Workspace) Record(e hook.Event, known journal.Entry) {
 // Shown implements hook.Memory. It tells of memory files that agents do not get as long as nobody
 // has decided about their folder, and of secrets in others; of each once.
 func (s hookMemory) Shown(ctx context.Context, e hook.Event) string {
+	if s.NotCurated() != nil {
+		return ""
+	}
 	m, err := curated.New(s.workIn(s.curatedOptions(), s.folder)).Load(ctx)
-	if err != nil || s.NotCurated() != nil {
+	if err != nil {
 		return ""
 	}
 	var texts, about []string
@@ -293,6 +296,9 @@ func (s hookMemory) Shown(ctx context.Context, e hook.Event) string {
 	if unused := s.undecided(ctx, m); len(unused) > 0 {
 		texts = append(texts, fmt.Sprintf("memcore does not use %s here, since nobody has trusted this folder: 'memcore trust list .' shows what they are, 'memcore trust add' trusts them.", plain.Count(len(unused), "memory file")))
 		about = append(about, unused...)
+	}
+	if len(about) == 0 {
+		return ""
 	}
 	known := true
 	_, err = jsonfile.ChangeDerived(ctx, s.at.Told(), func(told *[]string) error {
