@@ -17,8 +17,9 @@ type Moment struct {
 	// Named are files in the request, for globs. Touched are a tool's, also for folders. They may
 	// be missing, and relative to Options.Dir.
 	Named, Touched []string
-	// Has is what the session was given before (Memory.Versions). Started means that it also has
-	// what Load gives: then Now gives what of that has changed since, and Memory.Gone.
+	// Has is what the session was given before (Memory.Versions). Started means that this includes
+	// what Load gave: then Now also gives the files of that which have changed since, and names in
+	// Memory.Gone those that no longer apply.
 	Has     map[string]string
 	Started bool
 	// Spent bytes were given before; Room is left, in characters; 0 is no limit.

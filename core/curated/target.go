@@ -96,7 +96,7 @@ func (t Target) Place() (dir, name string, err error) {
 	return dir, filepath.ToSlash(name), nil
 }
 
-// KeepOutOfGit is that of a private target.
+// KeepOutOfGit calls the function of that name for a private target, and does nothing for another.
 func (t Target) KeepOutOfGit() (string, error) {
 	if !t.Private {
 		return "", nil
