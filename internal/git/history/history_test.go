@@ -1,8 +1,6 @@
 package history
 
 import (
-	"bytes"
-	"compress/zlib"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -81,6 +79,17 @@ func (r made) file(name string) File {
 	return File{name, info.Size(), info.ModTime()}
 }
 
+// contents returns the hashes of the files of a commit, by name.
+func (r made) contents(commit string) map[string]string {
+	r.t.Helper()
+	all := map[string]string{}
+	for line := range strings.Lines(r.git("ls-tree", "-r", commit)) {
+		values, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		all[name] = strings.Fields(values)[2]
+	}
+	return all
+}
+
 // dates returns the days of files, "" if they have none.
 func (r made) dates(names ...string) (days []string) {
 	r.t.Helper()
@@ -141,7 +150,10 @@ func TestLastChanged(t *testing.T) {
 		require.Equal(t, want, r.clone("--filter=blob:none").dates(all...))
 	})
 	t.Run("without folders", func(t *testing.T) {
-		require.NotContains(t, strings.Join(r.clone("--filter=tree:0").dates(all...), " "), "2026-09-04")
+		partial := r.clone("--filter=tree:0")
+		found, err := LastChanged(t.Context(), partial.root, []File{partial.file("a.md")})
+		require.ErrorContains(t, err, "history of "+partial.root, "nothing is fetched")
+		require.Empty(t, found)
 	})
 	t.Run("a submodule", func(t *testing.T) {
 		around := newRepository(t)
@@ -182,12 +194,13 @@ func TestLastChanged(t *testing.T) {
 		}
 		require.NoError(t, os.WriteFile(packs[0], data, 0o644))
 		_, err = LastChanged(t.Context(), damaged.root, []File{damaged.file("a.md")})
-		require.ErrorIs(t, err, errDamaged)
+		require.ErrorContains(t, err, "history of "+damaged.root)
 	})
 }
 
-// Whatever the history, dates are those of "git log -1".
-func TestLastChangedAsGitDoes(t *testing.T) {
+// Whatever the history, a date is that of the newest commit that has the file as it is, whose
+// parents have not.
+func TestLastChangedInAnyHistory(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		t.Run(format, func(t *testing.T) {
 			r := newRepository(t, "--object-format="+format)
@@ -215,12 +228,29 @@ func TestLastChangedAsGitDoes(t *testing.T) {
 					r.git("repack", "-q", "-d")
 				}
 			}
+			known := map[string]map[string]string{}
+			contents := func(commit string) map[string]string {
+				if known[commit] == nil {
+					known[commit] = r.contents(commit)
+				}
+				return known[commit]
+			}
+			now := contents("HEAD")
 			var files []File
 			want := map[string]string{}
-			for _, name := range names {
-				if _, err := os.Stat(filepath.Join(r.root, name)); err == nil {
-					files = append(files, r.file(name))
-					want[name] = r.git("log", "-1", "--format=%ct", "--", name)
+			for name := range now {
+				files = append(files, r.file(name))
+			}
+			for _, line := range strings.Split(r.git("log", "--format=%H %ct %P", "HEAD"), "\n") {
+				fields := strings.Fields(line)
+				for name, hash := range now {
+					given := contents(fields[0])[name] == hash
+					for _, parent := range fields[2:] {
+						given = given && contents(parent)[name] != hash
+					}
+					if given && want[name] == "" {
+						want[name] = fields[1]
+					}
 				}
 			}
 			require.NotEmpty(t, files)
@@ -264,153 +294,33 @@ func TestLastChangedAtAnOddDate(t *testing.T) {
 	}
 }
 
-// What is in too many packs is not found, which is no error.
-func TestLastChangedInManyPacks(t *testing.T) {
+// What a repository configures is not run, and what it borrows is not read.
+func TestHostileRepository(t *testing.T) {
 	r := newRepository(t)
 	r.write("a.md", "one")
 	r.commit()
-	r.git("gc", "-q")
-	other := newRepository(t)
-	other.write("b.md", "other")
-	other.commit()
-	other.git("gc", "-q")
-	copied := func(from made, name string) {
-		for _, extension := range []string{".idx", ".pack"} {
-			found, err := filepath.Glob(filepath.Join(from.root, ".git", "objects", "pack", "pack-*"+extension))
-			require.NoError(t, err)
-			data, err := os.ReadFile(found[0])
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(filepath.Join(r.root, ".git", "objects", "pack", name+extension), data, 0o644))
-		}
+	signed := strings.Replace(r.git("cat-file", "commit", "HEAD"), "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n -----END PGP SIGNATURE-----\n\n", 1)
+	path := filepath.Join(t.TempDir(), "commit")
+	require.NoError(t, os.WriteFile(path, []byte(signed+"\n"), 0o644))
+	r.git("update-ref", "HEAD", r.git("hash-object", "-t", "commit", "-w", path))
+	ran := filepath.Join(t.TempDir(), "ran")
+	script := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\ntouch "+ran+"\n"), 0o755))
+	for _, key := range []string{"gpg.program", "core.pager", "core.fsmonitor", "diff.external"} {
+		r.git("config", key, script)
 	}
-	for i := range 99 {
-		copied(other, fmt.Sprintf("a%03d", i))
-	}
+	r.git("config", "log.showSignature", "true")
 	require.Equal(t, []string{"2026-09-01"}, r.dates("a.md"))
-	for i := range 100 {
-		copied(other, fmt.Sprintf("b%03d", i))
-	}
+	require.NoFileExists(t, ran)
+
+	r.write(".git/objects/info/alternates", t.TempDir()+"\n")
 	require.Equal(t, []string{""}, r.dates("a.md"))
 }
 
-// walkOver returns a walk over trees in memory, by ID.
-func walkOver(trees map[string]string) *walk {
-	o := &objects{hash: 20, cache: map[string]object{}}
-	for id, tree := range trees {
-		o.cache[id] = object{kindTree, []byte(tree)}
-	}
-	return &walk{objects: o, wanted: names{}, folders: names{}}
-}
-
-func TestTreesOutOfOrder(t *testing.T) {
-	id := func(letter string) string { return strings.Repeat(letter, 20) }
-	file := func(name string) string { return "100644 " + name + "\x00" + id("f") }
-	folder := func(name string) string { return "40000 " + name + "\x00" + id("d") }
-	for _, test := range []struct {
-		name, tree string
-		damaged    bool
-	}{
-		{"in order", file("a-b") + folder("a") + file("a0"), false},
-		{"zeros before a mode", file("a-b") + "0" + folder("a"), false},
-		{"a folder twice", folder("a") + folder("a"), true},
-		{"a file twice", file("a") + file("a"), true},
-		{"as files are sorted", folder("a") + file("a-b"), true},
-		{"no name", file(""), true},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			w := walkOver(map[string]string{id("1"): test.tree, id("2"): file("z"), id("d"): file("x")})
-			w.folders["a"], w.wanted["a/x"] = true, true
-			for _, trees := range [][2]string{{id("1"), ""}, {id("2"), id("1")}} {
-				err := w.compare(t.Context(), "", trees[0], trees[1], func(string, string) {})
-				if test.damaged {
-					require.ErrorIs(t, err, errDamaged)
-				} else {
-					require.NoError(t, err)
-				}
-			}
-		})
-	}
-}
-
-// Trees that are held already cost time, too.
-func TestComparingEnds(t *testing.T) {
-	var tree strings.Builder
-	id := strings.Repeat("t", 20)
-	for i := range 5000 {
-		fmt.Fprintf(&tree, "100644 %04d\x00%s", i, id)
-	}
-	w := walkOver(map[string]string{id: tree.String()})
-	for i := range 5000 {
-		w.wanted[fmt.Sprintf("%04d", i)] = true
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	files := 0
-	differ := func(string, string) {
-		files++
-		stop()
-	}
-	require.ErrorIs(t, w.compare(ctx, "", id, "", differ), context.Canceled)
-	require.LessOrEqual(t, files, 1024)
-	files = 0
-	require.ErrorIs(t, w.compare(ctx, "", id, "", differ), context.Canceled)
-	require.Zero(t, files)
-}
-
-// An endingContext ends when its function says so.
-type endingContext struct {
-	context.Context
-	ended func() bool
-}
-
-func (c endingContext) Err() error {
-	if c.ended() {
-		return context.Canceled
-	}
-	return nil
-}
-
-// A chain of deltas is left when the time has ended while it is patched.
-func TestDeltasEnd(t *testing.T) {
-	var data bytes.Buffer
-	add := func(head, content string) {
-		data.WriteString(head)
-		to := zlib.NewWriter(&data)
-		_, err := to.Write([]byte(content))
-		require.NoError(t, err)
-		require.NoError(t, to.Close())
-	}
-	add("\x24", "base") // a tree of four bytes
-	last := 0
-	for range 3 {
-		at := data.Len()
-		add("\x64"+string([]byte{byte(at - last)}), "\x04\x04\x90\x04") // all of what is that far before
-		last = at
-	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "pack"))
-	require.NoError(t, err)
-	defer file.Close()
-	_, err = file.Write(data.Bytes())
-	require.NoError(t, err)
-	read := func(most int) (object, error) {
-		o := &objects{hash: 20, cache: map[string]object{}}
-		ctx := endingContext{t.Context(), func() bool { return len(o.cache) >= most }}
-		return o.packed(ctx, &pack{data: file, size: int64(data.Len())}, int64(last), 0)
-	}
-	found, err := read(4)
-	require.NoError(t, err)
-	require.Equal(t, object{kindTree, []byte("base")}, found)
-	for most := 1; most < 4; most++ {
-		_, err := read(most)
-		require.ErrorIs(t, err, context.Canceled, "%d of the chain are made", most)
-	}
-}
-
-func FuzzPatched(f *testing.F) {
-	f.Add([]byte("base"), []byte("\x04\x06\x90\x04\x02ab"))
-	f.Fuzz(func(t *testing.T, base, delta []byte) {
-		data, err := patched(base, delta)
-		if err == nil && len(data) > maxObject {
-			t.Errorf("%d bytes", len(data))
-		}
-	})
+func TestNoGit(t *testing.T) {
+	r := newRepository(t)
+	r.write("a.md", "one")
+	r.commit()
+	t.Setenv("PATH", t.TempDir())
+	require.Equal(t, []string{""}, r.dates("a.md"))
 }
