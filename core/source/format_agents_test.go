@@ -32,8 +32,6 @@ func TestKnownAgents(t *testing.T) {
 		in(".factory/sessions/"+claudeFolder(shop)+"/"+name+".settings.json", `{"model":%q}`)
 		in(".omp/agent/sessions/--"+name+"--/s.jsonl", `{"type":"session","id":"s","version":3,"cwd":%q}`)
 		in(".openclaw/agents/main/sessions/"+name+".jsonl", `{"type":"session","id":"s","version":3,"cwd":%q}`)
-		thread := map[string]string{"own": "1", "strange": "2"}[name]
-		in(".local/share/amp/threads/T-019bb7c0-0000-7000-8000-00000000000"+thread+".json", `{"v":1,"id":"T-1","messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"env":{"initial":{"trees":[{"uri":"file://%s"}]}}}`)
 		in(".cline/data/sessions/"+name+"/"+name+".json", `{"version":1,"session_id":"c","cwd":%q}`)
 		in(".cline/data/sessions/"+name+"/"+name+".messages.json", `{"version":1,"updated_at":"u","agent":"lead","sessionId":"c","origin":{"x":%q},"messages":[{"role":"user","content":"hi"}]}`)
 	}
@@ -44,6 +42,6 @@ func TestKnownAgents(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"~/.qwen/projects/" + claudeFolder(shop) + "/chats/own.jsonl", "~/.kimi/sessions/" + hash(shop) + "/own/context.jsonl",
 		"~/.factory/sessions/" + claudeFolder(shop) + "/own.jsonl", "~/.openclaw/agents/main/sessions/own.jsonl", "~/.omp/agent/sessions/--own--/s.jsonl",
-		"~/.cline/data/sessions/own/own.messages.json", "~/.local/share/amp/threads/T-019bb7c0-0000-7000-8000-000000000001.json",
+		"~/.cline/data/sessions/own/own.messages.json",
 	}, got)
 }

@@ -56,7 +56,6 @@ var formats = []format{
 	{name: "gemini-cli", sniff: sniffGemini, parse: parseGemini, folders: geminiFolders, agent: true, homeless: true},
 	{name: "cline", owns: ownsClineTask, marks: clineMarks, sniff: sniffClineTask, parse: parseClineTask, beside: besideClineTask, folders: clineFolders, agent: true, homeless: true},
 	{name: "cline-session", sniff: sniffClineSession, parse: parseClineSession, beside: besideClineSession, folders: clineSessionFolders, agent: true, homeless: true},
-	{name: "amp", owns: ownsAmp, sniff: sniffAmp, parse: parseAmp, beside: besideAmp, folders: ampFolders, agent: true, homeless: true},
 	{name: "copilot-cli", sniff: sniffCopilot, parse: parseCopilot, beside: besideCopilot, folders: copilotFolders, agent: true},
 	{name: "copilot-chat", sniff: sniffCopilotChat, read: readCopilotChat, folders: copilotChatFolders, agent: true, homeless: true},
 	{name: "specstory", owns: ownsSpecstory, marks: specstoryMarks, copyOf: copiedBySpecstory, read: readSpecstory, folders: specstoryFolders},
