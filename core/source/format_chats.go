@@ -278,7 +278,8 @@ func (c *conversation) readElements(ctx context.Context, from io.Reader, name st
 		}
 		c.skip(len(c.turns)+1, reason)
 	}
-	in := elementReader{in: from, marks: e.marks, lose: lose}
+	text := &withoutNULs{Reader: from}
+	in := elements{marks: e.marks, lose: lose}
 	in.take = func(number int, at int64, value []byte) {
 		if !utf8.Valid(value) {
 			c.skip(len(c.turns)+1, notUTF8)
@@ -291,8 +292,8 @@ func (c *conversation) readElements(ctx context.Context, from io.Reader, name st
 			c.skip(len(c.turns)+1, reason)
 		}
 	}
-	err := in.read(ctx)
-	if in.nul {
+	err := in.read(ctx, text)
+	if text.dropped {
 		c.skip(1, hasNUL)
 	}
 	if err == nil && !in.closed && !in.lost {

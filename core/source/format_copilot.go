@@ -225,7 +225,7 @@ func readCopilotChat(ctx context.Context, c *conversation, file *os.File, size i
 
 // wholeRequests returns the requests of a document that is broken.
 func (c *conversation) wholeRequests(ctx context.Context, text []byte) (all []copilotRequest, err error) {
-	e := elementReader{in: bytes.NewReader(text), marks: copilotMarks, below: true}
+	e := elements{marks: copilotMarks, below: true}
 	e.take = func(_ int, _ int64, value []byte) {
 		var one copilotRequest
 		if reason := readable(value, &one); reason != "" {
@@ -236,7 +236,7 @@ func (c *conversation) wholeRequests(ctx context.Context, text []byte) (all []co
 	e.lose = func(number int, at int64, _ string) {
 		c.skip(1+2*len(all), fmt.Sprintf("request %d, at byte %d, is broken", number, at))
 	}
-	err = e.read(ctx)
+	err = e.resume(ctx, text, 0)
 	if len(c.skipped) == 0 { // no request is broken
 		c.skip(1+2*len(all), cutOff)
 	}

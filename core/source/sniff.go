@@ -73,7 +73,7 @@ func sniffLog(ctx context.Context, file *os.File, size int64, path string, wantC
 		return sniffed{}, err
 	}
 	defer text.Close()
-	in := bufio.NewReaderSize(withoutNULs{limited(text, !isLines(path), wantCwd)}, headBytes)
+	in := bufio.NewReaderSize(&withoutNULs{Reader: limited(text, !isLines(path), wantCwd)}, headBytes)
 	if _, err := in.Peek(1); err != nil && err != io.EOF {
 		return sniffed{}, err
 	}
@@ -81,12 +81,17 @@ func sniffLog(ctx context.Context, file *os.File, size int64, path string, wantC
 }
 
 // withoutNULs leaves out the NUL bytes of a text.
-type withoutNULs struct{ io.Reader }
+type withoutNULs struct {
+	io.Reader
+	dropped bool
+}
 
-func (r withoutNULs) Read(p []byte) (n int, err error) {
+func (r *withoutNULs) Read(p []byte) (n int, err error) {
 	for n == 0 && err == nil && len(p) > 0 {
 		n, err = r.Reader.Read(p)
-		n = len(charset.DropNULs(p[:n]))
+		rest := charset.DropNULs(p[:n])
+		r.dropped = r.dropped || len(rest) < n
+		n = len(rest)
 	}
 	return n, err
 }
