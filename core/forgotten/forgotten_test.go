@@ -266,7 +266,7 @@ func TestTheListTellsNothing(t *testing.T) {
 // What cannot be read hides nothing silently: each is an error, and the file stays as it is.
 func TestDamagedLists(t *testing.T) {
 	for text, want := range map[string]error{
-		`{"forgotten":[{"path":"notes/old.md","at":"2026-01-02T03:04:05Z"}]}`:                                                   forgotten.ErrEarlier,
+		`{"forgotten":[{"path":"notes/old.md","at":"2026-01-02T03:04:05Z"}]}`:                                                   jsonfile.ErrDamaged,
 		`{"salt":"00","forgotten":[]}`:                                                                                          jsonfile.ErrDamaged,
 		`{"salt":"000102030405060708090a0b0c0d0e0f","forgotten":[{"path":"a","texts":"00"}]}`:                                   jsonfile.ErrDamaged,
 		`{"salt":"000102030405060708090a0b0c0d0e0f","forgotten":[{"path":"a","salt":"x","texts":""}]}`:                          jsonfile.ErrDamaged,

@@ -19,7 +19,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -29,9 +28,6 @@ import (
 
 	"github.com/memcore/memcore/internal/jsonfile"
 )
-
-// ErrEarlier means that a list is of an earlier release, which did not say what was forgotten.
-var ErrEarlier = errors.New("it is of an earlier memcore and names places, not what they said: forget again what it names, then delete it")
 
 // An entry is what was forgotten at once.
 type entry struct {
@@ -96,7 +92,7 @@ const saltSize = 16
 
 func (l *list) check() error {
 	if l.Salt == "" && len(l.Forgotten) > 0 {
-		return ErrEarlier
+		return fmt.Errorf("%w: it has no salt", jsonfile.ErrDamaged)
 	}
 	for _, e := range append(slices.Clone(l.Forgotten), entry{Salt: l.Salt}) {
 		if salt, err := hex.DecodeString(e.Salt); err != nil || e.Salt != "" && len(salt) != saltSize {
@@ -147,7 +143,7 @@ func (l *list) saltOf(e entry) []byte {
 }
 
 // Load reads what a list hides in a workspace; a missing one hides nothing. Errors are those of
-// jsonfile.Load, and ErrEarlier.
+// jsonfile.Load.
 func Load(file, in string) (*Set, error) {
 	l, err := jsonfile.Load[list](file)
 	if err == nil {

@@ -140,7 +140,7 @@ func (s *Session) rotatedLogs() ([]string, error) {
 // SetLog notes the absolute path of the log that the session's agent keeps, which is read instead
 // of messages.jsonl, or "" for none that memcore reads.
 func (s *Session) SetLog(path string) error {
-	if path == s.Log() && s.KnowsLog() {
+	if path == s.Log() {
 		return nil
 	}
 	if err := safefile.Replace(s.Dir, logName, []byte(path+"\n"), 0o600); err != nil {
@@ -156,12 +156,6 @@ func (s *Session) Log() string {
 		return "" // none, or it cannot be read: the session's own messages remain
 	}
 	return strings.TrimSpace(string(data))
-}
-
-// KnowsLog reports whether SetLog was called for the session.
-func (s *Session) KnowsLog() bool {
-	_, err := os.Stat(filepath.Join(s.Dir, logName))
-	return err == nil
 }
 
 // HasMessages reports whether the session's folder has a log of messages.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/rerank"
 	"github.com/memcore/memcore/core/session"
@@ -44,10 +43,6 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	registered, err := workspace.Load(at.Sources())
 	if err != nil {
 		return nil, err
-	}
-	earlier := filepath.Join(at.Own(), config.ForgottenFile)
-	if _, err := os.Lstat(earlier); err == nil {
-		return nil, fmt.Errorf("%s: %w", earlier, forgotten.ErrEarlier)
 	}
 	embedder, err := x.Embedder(at)
 	if err != nil {
@@ -219,9 +214,6 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	sessions.Path, sessions.Name, sessions.Sessions, sessions.Optional = x.w.SessionsDir(), session.PathPrefix, true, true
 	sessions.OfAgent = func(id string) bool { return !slices.Contains([]string{"", agents.Text}, agentOf(id)) }
 	sessions.Exclude = []string{"/*/" + session.OverviewFile} // every request has it
-	if registered.HasConversations() {
-		sessions.Exclude = append(sessions.Exclude, x.w.Sessions().copies()...)
-	}
 	all = append(all, source.NewFolder(sessions))
 	if registered.HasConversations() {
 		all = append(all, x.Logs(registered)...)

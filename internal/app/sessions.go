@@ -9,7 +9,6 @@ import (
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
-	"github.com/memcore/memcore/internal/git/gitignore"
 	"github.com/memcore/memcore/internal/kind"
 )
 
@@ -111,19 +110,4 @@ func (s Sessions) openAll() ([]*session.Session, error) {
 func (s Sessions) Queued() ([]*session.Session, error) {
 	opened, err := s.openAll()
 	return slices.DeleteFunc(opened, func(current *session.Session) bool { return !current.Queued() }), err
-}
-
-// copies returns patterns of messages that earlier versions noted beside the logs that agents keep.
-func (s Sessions) copies() (patterns []string) {
-	ids, _ := session.List(s.w.SessionsDir()) // indexing reports a folder that cannot be read
-	for _, id := range ids {
-		if agent, _ := agents.Named(agentOf(id)); !agent.KeepsLog {
-			continue
-		}
-		current, err := session.Open(s.w.SessionsDir(), id)
-		if err == nil && !current.KnowsLog() {
-			patterns = append(patterns, "/"+gitignore.Escape(id)+"/messages*.jsonl")
-		}
-	}
-	return patterns
 }
