@@ -57,8 +57,8 @@ const maxMoved = 10
 // ErrNothingInCommon is returned for runs that share no query.
 var ErrNothingInCommon = errors.New("the runs have no answerable query in common")
 
-// ReadReport refuses duplicate queries and invalid scores.
-func ReadReport(path string) (Report, error) {
+// readReport refuses duplicate queries and invalid scores.
+func readReport(path string) (Report, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return Report{}, err

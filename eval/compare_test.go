@@ -127,9 +127,9 @@ func TestPassGate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "baseline.json")
 	require.NoError(t, os.WriteFile(file, data, 0o600))
 
-	queries, err := good.PassGate(file)
+	comparison, err := good.PassGate(file)
 	require.NoError(t, err)
-	require.Equal(t, 20, queries)
+	require.Equal(t, 20, comparison.Queries)
 	_, err = bad.PassGate(file)
 	require.ErrorContains(t, err, "mrr from 1.0000 to 0.0000")
 	_, err = good.PassGate(file + "x")

@@ -9,22 +9,22 @@ import (
 // gated are the scores that must not fall.
 var gated = []string{"recall@5", "recall@10", "mrr", "ndcg@10"}
 
-// PassGate returns an error if recall, MRR or nDCG fell significantly since a report, and how many
-// queries it compared.
-func (r Report) PassGate(path string) (queries int, err error) {
-	baseline, err := ReadReport(path)
+// PassGate compares with a report, and returns an error if recall, MRR or nDCG fell significantly
+// since.
+func (r Report) PassGate(path string) (Comparison, error) {
+	baseline, err := readReport(path)
 	if err != nil {
-		return 0, fmt.Errorf("gate: %w", err)
+		return Comparison{}, fmt.Errorf("gate: %w", err)
 	}
 	comparison, err := Compare(baseline, r)
 	if err != nil {
-		return 0, fmt.Errorf("gate %s: %w", path, err)
+		return Comparison{}, fmt.Errorf("gate %s: %w", path, err)
 	}
 	var fallen []string
 	for _, c := range comparison.Fallen(gated...) {
 		fallen = append(fallen, fmt.Sprintf("%s from %.4f to %.4f (p = %.3f)", c.Score, c.Before, c.After, c.P))
 	}
-	return comparison.Queries, fell(path, fallen)
+	return comparison, fell(path, fallen)
 }
 
 // PassGate returns an error if a figure fell below a TurnsBaseline.

@@ -21,7 +21,11 @@ func evalRunCommand(a *cli) *cobra.Command {
 
 FILE has cases for the memory of this workspace as it is indexed: questions and the expected hits;
 'memcore eval init' drafts one, and the buttons of 'memcore view' add to ` + eval.CasesFile + ` in the
-workspace's folder. With --gate, a run that does worse than an earlier one fails.`,
+workspace's folder.
+
+With --gate, a run that does worse than an earlier one fails. The table has the change of each score, its
+95 % interval (bootstrap), and its probability by chance (randomisation test); the queries that changed
+most follow.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
 	}
@@ -86,9 +90,12 @@ func (o evalRunFlags) run(ctx context.Context, a *cli) error {
 	if err != nil || o.gate == "" {
 		return err
 	}
-	queries, err := report.PassGate(o.gate)
-	if err == nil {
-		a.note("gate %s: passed on %d queries", o.gate, queries)
+	comparison, failed := report.PassGate(o.gate)
+	if comparison.Queries > 0 && !a.json {
+		err = a.print("\n" + comparison.Table())
 	}
-	return err
+	if failed == nil {
+		a.note("gate %s: passed on %d queries", o.gate, comparison.Queries)
+	}
+	return errors.Join(failed, err)
 }

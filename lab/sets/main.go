@@ -5,8 +5,8 @@
 //	go -C lab run ./sets mixed -data DIR,DIR      small memories made of parts of several
 //
 // A DIR has collections in BEIR's layout (corpus.jsonl, queries.jsonl and qrels.tsv). Each is
-// indexed in a temporary folder, with cached vectors where there are some. "memcore eval compare"
-// compares what two runs wrote with -out.
+// indexed in a temporary folder, with cached vectors where there are some. -gate compares with what
+// an earlier run wrote with -out.
 //
 // mixed asks each memory as a turn does: questions that it answers, and questions to collections
 // outside it. Of the first, the table has the share that gets nothing, the share that gets an
@@ -43,6 +43,7 @@ func main() {
 	switch os.Args[1] {
 	case "run":
 		f.StringVar(&o.level, "level", sets.LevelDocument, "what a hit counts as: its `document` or its session")
+		f.StringVar(&o.gate, "gate", "", "`FILE` of an earlier -out: show what changed, and fail if recall, MRR or nDCG is lower, and not by chance")
 		f.IntVar(&o.failing, "failing", 10, "`N` questions at most to list that a turn answers badly")
 	case "mixed":
 		o.mixed.Sizes = []int{5, 20, 100, 500}
@@ -59,6 +60,7 @@ func main() {
 type options struct {
 	data             memories.Names
 	pack, out, level string
+	gate             string
 	failing          int
 	mixed            sets.MixedOptions
 }
@@ -87,7 +89,15 @@ func (o options) run(ctx context.Context, what string) error {
 		return cutOff
 	}
 	fmt.Print(report.Table(), report.Failing(o.failing))
-	return errors.Join(cutOff, o.write(report))
+	err = errors.Join(cutOff, o.write(report))
+	if err != nil || o.gate == "" {
+		return err
+	}
+	comparison, err := report.PassGate(o.gate)
+	if comparison.Queries > 0 {
+		fmt.Print("\n", comparison.Table())
+	}
+	return err
 }
 
 func (o options) runMixed(ctx context.Context, open eval.Opener, collections []sets.Collection) error {
