@@ -33,7 +33,6 @@ type Memory interface {
 	// Journal returns the changes that can be undone, the newest first.
 	Journal(ctx context.Context) ([]Entry, error)
 	Layer(ctx context.Context) (Layer, error)
-	DecideTrust(ctx context.Context, r TrustRequest) (TrustReply, error)
 	Map(ctx context.Context) (Map, error)
 }
 
@@ -236,43 +235,6 @@ type Layer struct {
 	Limits curated.Limits // what is more is cut
 	// Folders are those that need trust, the project first.
 	Folders []TrustFolder
-}
-
-// Decisions that a TrustRequest makes.
-const (
-	DoTrust    = "trust"
-	DoDistrust = "distrust"
-)
-
-// A TrustRequest decides whether a folder may instruct agents, or shows what that would change.
-type TrustRequest struct {
-	Folder string // absolute; one that the curated memory names
-	Do     string
-	// Shown is the Version of a TrustReply; without it nothing is decided.
-	Shown string
-}
-
-// A TrustReply shows what a decision changes.
-type TrustReply struct {
-	Folder  string
-	Do      string
-	Decided bool
-	// Version names this change. It is another one once a file or a decision differs.
-	Version string
-	// Added and Removed are files that are given then, or no longer.
-	Added   []TrustedFile
-	Removed []TrustedFile
-	// Settings are those of the folder that count then, and Servers its MCP servers.
-	Settings []string
-	Servers  []string
-	Warnings []string
-	Text     string // of the system prompt then
-}
-
-// A TrustedFile is a file that trust adds.
-type TrustedFile struct {
-	Path   string
-	Tokens int
 }
 
 // A TrustFolder is a folder with curated memory that needs trust.

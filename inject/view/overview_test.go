@@ -1,9 +1,6 @@
 package view
 
 import (
-	"context"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +11,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/inject/httpapi"
 )
 
 func TestNextIsOneThing(t *testing.T) {
@@ -94,72 +90,4 @@ func TestSystemIsATree(t *testing.T) {
 	require.Equal(t, "80 tokens of 100", b.Text, "long lines are cut by their tokens")
 	require.Equal(t, []budgetPart{{"", "20 tokens", 0, budgetWidth * .2, 0}, {"", "60 tokens", budgetWidth * .2, budgetWidth * .6, 1}}, b.Parts)
 	systemOf(Layer{Memory: curated.Memory{Files: []curated.File{{Tier: curated.Project, Path: "a"}}, Segments: []curated.Segment{segment("a", "b", 1, 1, 1), segment("b", "a", 1, 1, 1)}}}) // ends
-}
-
-// A trustMemory decides, unless files have changed since.
-type trustMemory struct {
-	fakeMemory
-	version string
-	asked   []TrustRequest
-}
-
-func (m *trustMemory) Use(_ context.Context, _ string, do func(Memory) error) error {
-	return do(m)
-}
-
-func (m *trustMemory) Listen() (<-chan httpapi.Event, func()) { return nil, func() {} }
-
-func (m *trustMemory) DecideTrust(_ context.Context, r TrustRequest) (TrustReply, error) {
-	m.asked = append(m.asked, r)
-	reply := TrustReply{Folder: r.Folder, Do: r.Do, Version: m.version, Text: "Use tabs."}
-	if r.Shown != "" && r.Shown != m.version {
-		return reply, &httpapi.Error{Status: 409, Message: "changed"}
-	}
-	reply.Decided = r.Shown != ""
-	return reply, nil
-}
-
-// Trust takes two forms; a change in between is shown, and nothing is decided.
-func TestTrustTakesTwoSteps(t *testing.T) {
-	v := newVisitor(t)
-	memory := &trustMemory{version: "1"}
-	v.pages.memories = memory
-	v.open(t, "/a")
-	v.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	send := func(origin string, form url.Values) (int, string) {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.server.URL+"/w/"+idOf("/a")+"/trust", strings.NewReader(form.Encode()))
-		require.NoError(t, err)
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		if origin != "" {
-			r.Header.Set("Origin", origin)
-		}
-		return v.body(t, r)
-	}
-	form := url.Values{"folder": {idOf(hostile)}, "do": {"trust"}}
-	for _, origin := range []string{"", "null", "http://evil.example"} {
-		status, _ := send(origin, form)
-		require.Equal(t, 403, status, origin)
-	}
-	require.Empty(t, memory.asked, "other sites reach nothing")
-
-	status, body := send(v.server.URL, form)
-	require.Equal(t, 200, status, body)
-	require.Contains(t, body, `name="shown" value="1"`)
-	require.Contains(t, body, "Use tabs.")
-	require.Equal(t, hostile, memory.asked[0].Folder)
-	form.Set("shown", "1")
-	memory.version = "2"
-	status, body = send(v.server.URL, form)
-	require.Equal(t, 200, status)
-	require.Contains(t, body, "have changed since you looked")
-	require.Contains(t, body, `name="shown" value="2"`)
-	form.Set("shown", "2")
-	status, _ = send(v.server.URL, form)
-	require.Equal(t, 303, status)
-	for name, wrong := range map[string]url.Values{"no decision": {"folder": {idOf(hostile)}}, "another folder": {"folder": {idOf("/etc")}, "do": {"trust"}}} {
-		status, body = send(v.server.URL, wrong)
-		require.Equal(t, 400, status, name)
-		require.Contains(t, body, "go back", name)
-	}
 }

@@ -113,7 +113,6 @@ func pages() []page {
 		{path: "queue", answer: visit.queue},
 		{path: "system", title: "System prompt", answer: visit.system},
 		{path: "map", title: "Map", answer: visit.chunkMap},
-		{path: "trust", answer: visit.trust, changes: true},
 	}
 }
 

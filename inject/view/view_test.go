@@ -41,11 +41,6 @@ func (fakeMemory) Documents(context.Context, core.DocumentsOptions) ([]core.Docu
 	return []core.DocumentInfo{{Path: hostile, Kind: hostile, Changed: time.Now(), Chunks: 1}}, 1000, nil
 }
 
-func (fakeMemory) DecideTrust(_ context.Context, r TrustRequest) (TrustReply, error) {
-	file := []TrustedFile{{Path: hostile}}
-	return TrustReply{Folder: r.Folder, Do: r.Do, Added: file, Removed: file, Settings: []string{hostile}, Servers: []string{hostile}, Warnings: []string{hostile}, Text: hostile}, nil
-}
-
 func (fakeMemory) Retrieve(_ context.Context, r httpapi.RetrieveRequest) (httpapi.Retrieved, error) {
 	if r.Query == "bad times" {
 		return httpapi.Retrieved{}, core.ErrOption

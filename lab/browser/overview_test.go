@@ -13,35 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A person trusts the project on the page, sees what it changes, and takes it back.
-func TestTrustOnThePage(t *testing.T) {
-	h := newHome(t)
-	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "BEANS.md"), []byte("# Rules\n\nUse tabs.\n\n@import team.md\n"), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "team.md"), []byte("Ask Ada about the harbour.\n"), 0o644))
-	h.run(t, "", "index")
-	ctx := newBrowser(t)
-	do(t, ctx, visit(h.run(t, "", "view", "--link")), shown(".figures"))
-	address := get(t, ctx, chromedp.Location())
-	do(t, ctx, visit(address+"system"), says("section#trust", "not trusted"))
-	shot(t, ctx, "system-untrusted")
-
-	do(t, ctx, clickOn("section#trust button"), shown(".filters button"))
-	do(t, ctx, says("main", "BEANS.md"), says("pre", "Ask Ada about the harbour."))
-	require.Contains(t, h.run(t, "", "trust", "list", "."), "not trusted", "to look decides nothing")
-	shot(t, ctx, "trust")
-
-	// An editor changes a file meanwhile.
-	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "team.md"), []byte("Ask Eve about the harbour.\n"), 0o644))
-	do(t, ctx, clickOn("main form button"), shown("[role=alert]"), says("pre", "Ask Eve"))
-	require.Contains(t, h.run(t, "", "trust", "list", "."), "not trusted")
-	do(t, ctx, clickOn("main form button"), says("section#trust", "Stop trusting"), says(".tree", "team.md"))
-	require.NotContains(t, h.run(t, "", "trust", "list", "."), "not trusted")
-	shot(t, ctx, "system-trusted")
-
-	do(t, ctx, clickOn("section#trust button"), shown(".filters button"), clickOn("main form button"), says("section#trust", "not trusted"))
-	require.Contains(t, h.run(t, "", "trust", "list", "."), "not trusted")
-}
-
 // used writes a record of what agents got and used in the last weeks.
 func (h home) used(t *testing.T) {
 	t.Helper()
@@ -83,7 +54,7 @@ func TestOverview(t *testing.T) {
 	do(t, ctx, visit(h.run(t, "", "view", "--link")), shown(".figures"))
 	address := get(t, ctx, chromedp.Location())
 	main := evaluate[string](t, ctx, `document.querySelector("main").innerText`)
-	for _, want := range []string{"To do:", "trust:", "Decide here", "1 proposal for memory waits", "notes/deploy.md", "Given often and never used", "notes/staging.md", "English"} {
+	for _, want := range []string{"To do:", "trust:", "See it here", "1 proposal for memory waits", "notes/deploy.md", "Given often and never used", "notes/staging.md", "English"} {
 		require.Contains(t, main, want)
 	}
 	tables := get(t, ctx, chromedp.Evaluate[int]("document.querySelectorAll('details table').length"))
