@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/markdown/statement"
 	"github.com/memcore/memcore/internal/markdown/summary"
@@ -40,7 +40,7 @@ func (w *writer) redactContent(path string, content *source.Content) {
 		if content.Turns[i].Session = name(turn.Session); !isID(content.Turns[i].Session) {
 			content.Turns[i].Session = hashOf([]byte(content.Turns[i].Session))
 		}
-		if content.Turns[i].Speaker = sanitize.Speaker(name(turn.Speaker)); isOtherRole(turn) {
+		if content.Turns[i].Speaker = sanitize.Speaker(name(turn.Speaker)); relevance.IsRole(turn.Speaker) && turn.Speaker != turn.Role {
 			content.Turns[i].Speaker = ""
 		}
 		for j, use := range turn.Tools {
@@ -61,15 +61,6 @@ func isID(name string) bool {
 	return len(name) <= longest && !strings.ContainsFunc(name, func(r rune) bool {
 		return !('a' <= r|0x20 && r|0x20 <= 'z') && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:/@+=", r)
 	})
-}
-
-// isOtherRole reports whether a turn has another role for a name.
-func isOtherRole(t chunker.Turn) bool {
-	switch t.Speaker {
-	case "user", "assistant", "tool", "system", "subagent":
-		return t.Speaker != t.Role
-	}
-	return false
 }
 
 // redactNames returns redactQuietly for names, most of which come again and again.

@@ -144,13 +144,18 @@ func yes(is bool) float64 {
 	return 0
 }
 
+// IsRole reports whether a text names a role, as that of chunker.Turn.
+func IsRole(text string) bool {
+	switch text {
+	case "user", "assistant", "tool", "system", "subagent":
+		return true
+	}
+	return false
+}
+
 // IsName reports whether a speaker is shown by a name, not by a role.
 func IsName(speaker string) bool {
-	switch speaker {
-	case "", "user", "assistant", "tool", "system", "summary", "subagent":
-		return false
-	}
-	return !strings.HasPrefix(speaker, "subagent ")
+	return speaker != "" && speaker != "summary" && !IsRole(speaker) && !strings.HasPrefix(speaker, "subagent ")
 }
 
 // turnsBefore returns the parts of each turn before: the nearest above, if it ends as
