@@ -31,7 +31,7 @@ func memoryListCommand(a *cli) *cobra.Command {
 				}
 				w.Flush()
 				if len(m.Files) == 0 {
-					a.note("there are no memory files; 'memcore memory add TEXT' makes one")
+					a.note("there are no memory files; 'memcore save TEXT' makes one")
 					return nil
 				}
 				if n := untrustedPlugins(m); n > 0 {

@@ -130,7 +130,7 @@ func printSession(a *cli, k app.KeptSession, overview string, said []session.Mes
 		row("agent", "%s", k.Agent)
 	}
 	if k.Log != "" && keptlog.Gone(k.Log) {
-		row("log", "%s, which is deleted: 'memcore recall' finds what it said", k.Log)
+		row("log", "%s, which is deleted: 'memcore search --sessions' finds what it said", k.Log)
 	} else if k.Log != "" {
 		row("log", "%s", k.Log)
 	}

@@ -16,9 +16,8 @@ import (
 func uninstallCommand(a *cli) *cobra.Command {
 	var flags setupFlags
 	cmd := &cobra.Command{
-		Use:     "uninstall",
-		Aliases: []string{"uninstall-hooks"},
-		Short:   "Take back what init wrote",
+		Use:   "uninstall",
+		Short: "Take back what init wrote",
 		Long: `Take memcore's hooks, MCP server and status line out of the files of agents, the project's and your
 own, and its settings out of your configuration. Nothing else changes in them: a file that is still
 as memcore left it becomes what it was before, byte for byte. memcore lists the changes and asks on
