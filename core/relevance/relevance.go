@@ -127,13 +127,13 @@ func leftToWords(q Query) func(Candidate) bool {
 			words++
 		}
 	}
-	bare := 0 < words && words <= fewWords && total >= rare*float64(words)
+	bare := 0 < words && words <= maxBareWords && total >= rare*float64(words)
 	return func(c Candidate) bool { return c.Cosine == nil || bare && c.Holds&asked == asked }
 }
 
 const (
-	fewWords = 2
-	rare     = 5 // weight of a rare word that one chunk holds
+	maxBareWords = 2
+	rare         = 5 // weight of a rare word that one chunk holds
 )
 
 // byWords raises candidates that words judge to their scores by keywords, and sorts.

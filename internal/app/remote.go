@@ -33,8 +33,8 @@ func RemoteOf(w *Workspace) Remote { return Remote{w} }
 // IsConfigured reports whether there is one.
 func (r Remote) IsConfigured() bool { return r.w.Settings.Service.URL != "" }
 
-// longestKey is in bytes.
-const longestKey = 8 << 10
+// maxKey is in bytes.
+const maxKey = 8 << 10
 
 // Key returns the environment's key, else the kept one; "" for none.
 func (r Remote) Key() (string, error) {
@@ -45,7 +45,7 @@ func (r Remote) Key() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data, info, err := safefile.ReadPath(at.ServiceKey(), longestKey)
+	data, info, err := safefile.ReadPath(at.ServiceKey(), maxKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

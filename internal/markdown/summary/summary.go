@@ -218,12 +218,12 @@ func entriesOf(text string) (entries, others []string) {
 			inEntry = false
 		case b.Level == 2:
 			inEntry, wantsSummary = true, true
-			entries = append(entries, fewWords(b.Title))
+			entries = append(entries, firstWords(b.Title))
 		case b.List && inEntry && wantsSummary:
 			wantsSummary = false
 			for _, line := range lines[b.Start:b.End] {
 				if m := keyLine().FindStringSubmatch(line); m != nil && strings.EqualFold(strings.TrimSpace(m[1]), "summary") && m[2] != "" {
-					entries[len(entries)-1] = fewWords(m[2])
+					entries[len(entries)-1] = firstWords(m[2])
 					break
 				}
 			}
@@ -233,11 +233,11 @@ func entriesOf(text string) (entries, others []string) {
 				if m := keyLine().FindStringSubmatch(line); m != nil {
 					note(&others, m[1])
 				} else if _, item, _ := strings.Cut(strings.TrimSpace(line), " "); statement.IsItem(line) {
-					note(&others, fewWords(item))
+					note(&others, firstWords(item))
 				}
 			}
 		case b.Prose:
-			note(&paragraphs, fewWords(strings.Join(lines[b.Start:b.End], " ")))
+			note(&paragraphs, firstWords(strings.Join(lines[b.Start:b.End], " ")))
 		}
 	}
 	entries = slices.DeleteFunc(entries, func(e string) bool { return e == "" })
@@ -247,8 +247,8 @@ func entriesOf(text string) (entries, others []string) {
 	return entries, others
 }
 
-// fewWords returns the beginning of a text, without commas.
-func fewWords(text string) string {
+// firstWords returns the beginning of a text, without commas.
+func firstWords(text string) string {
 	words := strings.Fields(strings.NewReplacer("**", "", "`", "", ",", "").Replace(text))
 	few := secret.WithoutCutMark(strings.Join(words[:min(len(words), maxEntryWords)], " "))
 	return strings.TrimRight(few, ".;:=")

@@ -77,8 +77,8 @@ var templateTokens = []string{"<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|
 	"<|start_header_id|>", "<|eot_id|>", "[/inst]", "<<sys>>", "<</sys>>", "<start_of_turn>",
 	"<end_of_turn>"}
 
-// mostHidden is how many invisible characters a window of honest text may have.
-const mostHidden = 7
+// maxHidden is how many invisible characters a window of honest text may have.
+const maxHidden = 7
 
 // certain returns why a window is flagged whatever its score, or "".
 func certain(text, folded string) string {
@@ -89,7 +89,7 @@ func certain(text, folded string) string {
 		}
 	}
 	switch {
-	case hidden > mostHidden:
+	case hidden > maxHidden:
 		return "hidden text"
 	case containsAny(folded, templateTokens):
 		return "imitates a chat template"

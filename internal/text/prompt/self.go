@@ -28,7 +28,7 @@ func (p Prompt) AsksOfSelf() Self {
 	if own == "" || len(own) > maxAboutSelf || p.Pasted > 0 || p.Orders || p.Kind == Command {
 		return OfOthers
 	}
-	asked := p.Asks || len(strings.Fields(own)) <= fewWords
+	asked := p.Asks || len(strings.Fields(own)) <= maxSelfWords
 	switch {
 	case (asked || wantsToHear.MatchString(own)) && ofMe().MatchString(own):
 		return OfMe
@@ -44,8 +44,8 @@ func (p Prompt) AsksOfOurs() bool {
 	return p.Asks && len(p.Own) <= maxAboutSelf && p.Pasted == 0 && (ofMine.MatchString(p.Own) || ofOurs.MatchString(p.Own))
 }
 
-// fewWords bounds questions without a mark: "who am i again".
-const fewWords = 5
+// maxSelfWords bounds questions without a mark: "who am i again".
+const maxSelfWords = 5
 
 var (
 	ofMine      = lazily(`(?i)\b(i|my|me|mine|ich|mein\w*|mir|mich|yo|mis?|je|j'|mon|ma|mes|moi)\b|我|私|僕|俺`)
