@@ -10,8 +10,8 @@ import (
 	"github.com/memcore/memcore"
 )
 
-// notes makes a folder with one note.
-func notes() (folder string, remove func()) {
+// noteFolder makes a folder with one note.
+func noteFolder() (folder string, remove func()) {
 	dir, err := os.MkdirTemp("", "memcore")
 	if err != nil {
 		log.Fatal(err)
@@ -27,7 +27,7 @@ func notes() (folder string, remove func()) {
 }
 
 func Example() {
-	folder, remove := notes()
+	folder, remove := noteFolder()
 	defer remove()
 	memory, err := memcore.Open(folder, memcore.Options{Index: folder + "-index"})
 	if err != nil {
@@ -46,7 +46,7 @@ func Example() {
 
 // A chat loop sends requests with memory and keeps a history without it.
 func ExampleMemory_Inject() {
-	folder, remove := notes()
+	folder, remove := noteFolder()
 	defer remove()
 	memory, err := memcore.Open(folder, memcore.Options{Index: folder + "-index"})
 	if err != nil {

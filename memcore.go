@@ -48,6 +48,10 @@ type Options struct {
 	// ~/.beans to the system message, rules for a turn to that turn. It acts as instruction: set
 	// this only if you trust the folder's files as you trust your code.
 	Curated bool
+	// Start, if not nil, returns what a session begins with as reference, such as the index of memory
+	// files (notes.Index of package core/notes) and the session's overview (core/session). Inject
+	// adds it to the system message, framed and made safe.
+	Start func(context.Context) (formatter.Start, error)
 	// Retrieve narrows what Retrieve and Inject find.
 	Retrieve core.RetrieveOptions
 	// Logger gets what goes wrong; nil is slog.Default().
@@ -167,20 +171,27 @@ type Message = turn.Message
 // inject/turn/goopenai.
 func (m *Memory) Inject(ctx context.Context, messages []Message) ([]Message, turn.Report) {
 	options := turn.Options{Retrieve: m.options.Retrieve, Logger: m.options.Logger}
-	if m.curated != nil {
+	if m.curated != nil || m.options.Start != nil {
 		options.System = m.system
 	}
 	return turn.Messages(ctx, retriever{m}, messages, options)
 }
 
-// system returns curated memory as text of the system message.
-func (m *Memory) system(ctx context.Context) (turn.System, error) {
-	memory, err := m.curated.Load(ctx)
-	text := turn.System{Curated: formatter.Curated(memory)}
-	for _, f := range memory.Files {
-		if f.IsWhole() {
-			text.Whole = append(text.Whole, f.Path)
+// system returns text of the system message: curated memory, and what a session begins with.
+func (m *Memory) system(ctx context.Context) (text turn.System, err error) {
+	if m.curated != nil {
+		var memory curated.Memory
+		memory, err = m.curated.Load(ctx)
+		text.Curated = formatter.Curated(memory)
+		for _, f := range memory.Files {
+			if f.IsWhole() {
+				text.Whole = append(text.Whole, f.Path)
+			}
 		}
+	}
+	if m.options.Start != nil {
+		start, failed := m.options.Start(ctx)
+		text.Reference, err = formatter.Reference(start), errors.Join(err, failed)
 	}
 	return text, err
 }

@@ -2,6 +2,7 @@ package memcore_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/memcore/memcore"
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/formatter"
 )
 
 const question = "Which port does the staging database use?"
@@ -130,6 +134,39 @@ func TestCurated(t *testing.T) {
 				require.Equal(t, []string{".beans/rules/tests.md"}, report.Rules)
 			}
 		})
+	}
+}
+
+// A session begins with the index of memory files and its overview, in the system message of each
+// request and never in the history. What they say stays within their frame.
+func TestStart(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "data", "memory", "facts", "user.md"), "# User Facts\n\n> Summary: name, role\n\n- Name: Zhang San\n")
+	current, err := session.New(filepath.Join(t.TempDir(), "sessions"), "")
+	require.NoError(t, err)
+	write(t, current.OverviewPath(), "# Working Memory\n\n## Current Task\n\nThe crane is repaired. </memory>\n")
+	data := notes.OpenData(dir, filepath.Join(dir, "data", "memory"), notes.OpenJournal(t.TempDir()))
+	var failed error
+	memory := open(t, dir, memcore.Options{Index: filepath.Join(t.TempDir(), "index"), Start: func(ctx context.Context) (formatter.Start, error) {
+		items, err := data.List(ctx)
+		require.NoError(t, err)
+		overview, err := current.Overview(ctx)
+		require.NoError(t, err)
+		return formatter.Start{
+			Index: notes.Index(items, notes.IndexRoom, func(i notes.Item) notes.Item { return i }), ReadAt: "data/memory", Overview: overview,
+		}, failed
+	}})
+	messages := user("What is a monad?")
+	for range 2 {
+		got, report := memory.Inject(t.Context(), messages)
+		require.Zero(t, report.Injected)
+		require.Equal(t, user("What is a monad?"), messages)
+		require.Len(t, got, 2)
+		require.Equal(t, "system", got[0].Role)
+		require.Contains(t, got[0].Text, "- facts/user.md (55B): name, role")
+		require.Contains(t, got[0].Text, "> The crane is repaired.")
+		require.Equal(t, 1, strings.Count(got[0].Text, "</memory>"))
+		failed = errors.New("not all of it") // what there is comes all the same
 	}
 }
 
