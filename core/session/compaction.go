@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
@@ -23,19 +24,31 @@ const maxSummarised = 4 << 20
 // KeepSummary makes a note of the newest summary in a log, with which its agent goes on after it
 // has compacted its history. Each summary becomes one note. A log without one is no error.
 func (s *Session) KeepSummary(ctx context.Context, log string) error {
-	turns, err := source.Transcript(ctx, log, maxSummarised)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	t, err := summaryIn(ctx, log)
+	if t.Text == "" || err != nil {
 		return err
+	}
+	return s.keepSummary(t)
+}
+
+// Compacted returns when an agent last compacted its history, as its log has it; zero for never.
+func Compacted(ctx context.Context, log string) (time.Time, error) {
+	t, err := summaryIn(ctx, log)
+	return t.Time, err
+}
+
+// summaryIn returns the newest summary in a log, without text if there is none.
+func summaryIn(ctx context.Context, log string) (chunker.Turn, error) {
+	turns, err := source.Transcript(ctx, log, maxSummarised)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return chunker.Turn{}, err
 	}
 	for _, t := range slices.Backward(turns) {
 		if t.Speaker == source.SummarySpeaker && strings.TrimSpace(t.Text) != "" {
-			return s.keepSummary(t)
+			return t, nil
 		}
 	}
-	return nil
+	return chunker.Turn{}, nil
 }
 
 func (s *Session) keepSummary(t chunker.Turn) error {

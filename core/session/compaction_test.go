@@ -3,7 +3,9 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -21,6 +23,12 @@ func TestKeepSummary(t *testing.T) {
 		codex = `{"timestamp":"2026-11-27T13:04:28Z","type":"session_meta","payload":{"id":"s","cwd":"/p","timestamp":"2026-11-27T13:04:28Z"}}
 {"timestamp":"2026-11-27T13:04:29Z","type":"compacted","payload":{"message":"The crane is repaired."}}
 `
+		gemini = `{"sessionId":"s","projectHash":"ab","startTime":"2026-11-27T13:00:00Z","lastUpdated":"2026-11-27T13:00:00Z","kind":"main"}
+{"id":"g1","timestamp":"2026-11-27T13:04:28Z","type":"user","content":[{"text":"go on"}]}
+{"$set":{"messages":[{"id":"g7","timestamp":"2026-11-27T13:04:29Z","type":"user","content":[{"text":"<scratchpad>think</scratchpad>\n<state_snapshot>\nThe crane is repaired.\n</state_snapshot>"}]},{"id":"g8","timestamp":"2026-11-27T13:04:29Z","type":"gemini","content":[{"text":"Got it. Thanks for the additional context!"}]}],"lastUpdated":"2026-11-27T13:04:30Z"}}
+{"id":"g9","timestamp":"2026-11-27T13:05:28Z","type":"user","content":[{"text":"and now?"}]}
+{"$set":{"messages":[{"id":"g7","timestamp":"2026-11-27T13:04:29Z","type":"user","content":[{"text":"<state_snapshot>\nThe crane is repaired.\n</state_snapshot>"}]}],"lastUpdated":"2026-11-27T13:06:30Z"}}
+`
 		first, second = "2026-11-27T13-04-29Z-compaction.md", "2026-11-27T14-00-00Z-compaction.md"
 	)
 	for _, tt := range []struct {
@@ -32,6 +40,7 @@ func TestKeepSummary(t *testing.T) {
 		{"Claude Code", []string{claude, claude}, map[string]string{first: "The crane is repaired. password: [redacted: password]\n"}},
 		{"twice", []string{claude, claude + later}, map[string]string{first: "The crane", second: "The winch is oiled.\n"}},
 		{"Codex", []string{codex}, map[string]string{first: "The crane is repaired.\n"}},
+		{"Gemini CLI", []string{gemini, gemini}, map[string]string{first: "-->\n\nThe crane is repaired.\n"}},
 		{"the log is gone", []string{""}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -53,5 +62,25 @@ func TestKeepSummary(t *testing.T) {
 				require.Contains(t, string(note), want)
 			}
 		})
+	}
+}
+
+// A log says when its agent compacted its history last.
+func TestCompacted(t *testing.T) {
+	const summary = `{"type":"user","sessionId":"s","cwd":"/p","timestamp":"2026-11-27T13:04:29Z","isCompactSummary":true,"message":{"role":"user","content":"The crane is repaired."}}
+`
+	log := filepath.Join(t.TempDir(), "s.jsonl")
+	for _, tt := range []struct{ text, want string }{
+		{"", "0001-01-01T00:00:00Z"},
+		{strings.ReplaceAll(summary, `"isCompactSummary":true,`, ""), "0001-01-01T00:00:00Z"},
+		{summary, "2026-11-27T13:04:29Z"},
+		{summary + strings.ReplaceAll(summary, "13:04", "15:04"), "2026-11-27T15:04:29Z"},
+	} {
+		if tt.text != "" {
+			require.NoError(t, os.WriteFile(log, []byte(tt.text), 0o600))
+		}
+		at, err := Compacted(t.Context(), log)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, at.UTC().Format(time.RFC3339), tt.text)
 	}
 }

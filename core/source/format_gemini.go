@@ -18,6 +18,9 @@ import (
 // a changed message is written again whole, and $set and $rewindTo are bookkeeping. Rewound
 // messages stay. Left out are thoughts and notices (info, warning, error).
 //
+// A compacted history begins with the model's summary in the user's place, and in .jsonl a $set has
+// all of it.
+//
 // Subagents' chats have kind "subagent" and are in a folder that is named after the session (see
 // report).
 
@@ -95,7 +98,8 @@ type geminiRecord struct {
 	StartTime json.RawMessage `json:"startTime"`
 	Kind      string          `json:"kind"` // "main" or "subagent"
 	Set       *struct {
-		SessionID string `json:"sessionId"`
+		SessionID string            `json:"sessionId"`
+		Messages  []json.RawMessage `json:"messages"`
 	} `json:"$set"`
 	RewindTo string `json:"$rewindTo"`
 
@@ -124,7 +128,7 @@ func parseGemini(c *conversation, r record) string {
 	out, lost := message{key: in.ID, again: true, time: parseTime(in.Timestamp)}, ""
 	switch in.Type {
 	case "":
-		return geminiBookkeeping(c, in)
+		return geminiBookkeeping(c, r, in)
 	case "user", "gemini":
 		if c.sub != nil {
 			return parseGeminiSubagent(c, r, in)
@@ -136,6 +140,10 @@ func parseGemini(c *conversation, r record) string {
 			return noContent
 		}
 		out.role = "user"
+		if summary := geminiSummary(in); summary != "" {
+			out.role, out.speaker, out.text = "system", SummarySpeaker, summary
+			break
+		}
 		if out.text = geminiText(in.DisplayContent); out.text == "" {
 			out.text = geminiSaid(in.Content)
 		}
@@ -171,9 +179,28 @@ func geminiSaid(raw json.RawMessage) string {
 // geminiFiles begins the texts of files that a user named after "@".
 const geminiFiles = "--- Content from referenced files ---"
 
-func geminiBookkeeping(c *conversation, in geminiRecord) string {
+// geminiSummary returns the summary that a message has in the user's place, or "".
+func geminiSummary(in geminiRecord) string {
+	_, text, found := strings.Cut(geminiText(in.Content), "<state_snapshot>")
+	text, _, ended := strings.Cut(text, "</state_snapshot>")
+	if !found || !ended {
+		return ""
+	}
+	return strings.TrimSpace(text)
+}
+
+func geminiBookkeeping(c *conversation, r record, in geminiRecord) string {
 	switch {
 	case in.Set != nil:
+		for _, raw := range in.Set.Messages {
+			var m geminiRecord
+			if json.Unmarshal(raw, &m) != nil || m.Type != "user" {
+				continue
+			}
+			if summary := geminiSummary(m); summary != "" {
+				c.add(r, message{key: m.ID, again: true, role: "system", speaker: SummarySpeaker, time: parseTime(m.Timestamp), text: summary})
+			}
+		}
 		if in.Set.SessionID != "" {
 			c.session = in.Set.SessionID
 		}

@@ -31,6 +31,9 @@ type Agent struct {
 	// KeepsLog: the log of the session that the agent names in its events is one that memcore
 	// reads.
 	KeepsLog bool
+	// CompactsUnseen: no hook runs just when the agent compacts its history, but its log has the
+	// summary.
+	CompactsUnseen bool
 	// Variable is set for the agent's hooks (see RunByOther).
 	Variable string
 	// OwnFiles are memory files, or manifests of some, that the agent loads itself. Folders end in
@@ -160,7 +163,7 @@ var All = []Agent{
 		Hooks:         Files{User: "settings.json", Project: ".gemini/settings.json"},
 		Servers:       Files{User: "settings.json", Project: ".gemini/settings.json"},
 		TrustsServers: true, HookName: "memcore", BeginsAtPrompt: true, Plugin: "extensions/memcore",
-		KeepsLog: true, EscapesAngles: true,
+		KeepsLog: true, EscapesAngles: true, CompactsUnseen: true,
 		Recall: Recall{
 			Files: Files{User: "agents/recall.md", Project: ".gemini/agents/recall.md"},
 			Head:  "tools: [mcp_memcore_search_memory, mcp_memcore_memory_read]\n",

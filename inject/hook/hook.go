@@ -38,6 +38,9 @@ type Memory interface {
 	Note(ctx context.Context, e Event, role, text string) error
 	// Compacted keeps the summary that the agent's log has of a history that was dropped.
 	Compacted(ctx context.Context, e Event) error
+	// CompactedAt returns when the agent last dropped its history, as its log has it; zero if it
+	// did not.
+	CompactedAt(ctx context.Context, e Event) (time.Time, error)
 	// Ended says that a session has ended.
 	Ended(ctx context.Context, e Event) error
 	// Used judges whether the session used its hits.
@@ -125,6 +128,7 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, en
 			a.entry.Reason = core.SilenceMachine
 			break
 		}
+		a.lookForCompaction(ctx)
 		a.answerPrompt(ctx)
 	case Tool:
 		a.answerTool(ctx)
@@ -231,6 +235,28 @@ func (a *answer) startSession(ctx context.Context) {
 	notice := a.memory.Notice(ctx, a.event, true)
 	a.begin(ctx, roomBeside(notice))
 	a.text = formatter.Join(a.start.Text(), notice)
+}
+
+// lookForCompaction adds the event to the journal that an agent does not tell of: its history was
+// dropped since it last began.
+func (a *answer) lookForCompaction(ctx context.Context) {
+	if !a.agent.CompactsUnseen || !a.options.Journal.Keeps(a.event.Session) {
+		return
+	}
+	at, err := a.memory.CompactedAt(ctx, a.event)
+	a.problem(err)
+	if at.IsZero() {
+		return
+	}
+	event := a.event
+	event.Kind, event.ID, event.Name = Compact, "", ""
+	entry := event.Entry(time.Now(), false)
+	if before, err := a.options.Journal.Session(entry.Head); err != nil || !before.Begun || !at.After(before.Dropped) {
+		a.problem(err)
+		return
+	}
+	entry.Resets = true
+	a.problem(a.options.Journal.Append(ctx, entry))
 }
 
 func (a *answer) answerPrompt(ctx context.Context) {

@@ -38,7 +38,8 @@ type fakeMemory struct {
 	said      []string
 	ended     int
 	compacted int
-	judged    []string // transcripts
+	summaryAt time.Time // when the log says that the agent compacted its history
+	judged    []string  // transcripts
 	notice    string
 	shown     string
 	asked     []string
@@ -136,6 +137,9 @@ func (m *fakeMemory) Note(_ context.Context, _ Event, role, text string) error {
 
 func (m *fakeMemory) Ended(context.Context, Event) error     { m.ended++; return m.err }
 func (m *fakeMemory) Compacted(context.Context, Event) error { m.compacted++; return m.err }
+func (m *fakeMemory) CompactedAt(context.Context, Event) (time.Time, error) {
+	return m.summaryAt, m.err
+}
 
 func (m *fakeMemory) Used(_ context.Context, e Event) error {
 	m.judged = append(m.judged, e.Transcript)
@@ -233,6 +237,32 @@ func TestSummaryIsKept(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// After a compaction that no hook told of, the next prompt begins the session again, once.
+func TestCompactionThatNoHookTells(t *testing.T) {
+	for _, tt := range []struct {
+		agent, prompt string
+		again         bool
+	}{{agents.GeminiCLI, "gemini prompt", true}, {agents.ClaudeCode, "claude prompt", false}} {
+		m, o := &fakeMemory{curated: "# Curated"}, Options{Journal: testJournal(t)}
+		send := func() string {
+			e, err := Parse(tt.agent, []byte(events[tt.prompt].event))
+			require.NoError(t, err)
+			reply, _, _ := Handle(t.Context(), e, m, o)
+			return string(reply)
+		}
+		m.summaryAt = time.Now().Add(-time.Hour) // of a history that the session began with
+		require.Contains(t, send(), "# Curated", tt.agent)
+		m.summaryAt = time.Time{}
+		require.NotContains(t, send(), "# Curated", tt.agent)
+		m.summaryAt = time.Now().Add(-time.Second)
+		require.Equal(t, tt.again, strings.Contains(send(), "# Curated"), tt.agent)
+		require.NotContains(t, send(), "# Curated", tt.agent)
+		if tt.again {
+			require.Equal(t, 1, m.compacted)
+		}
 	}
 }
 

@@ -165,6 +165,14 @@ func (s hookMemory) Compacted(ctx context.Context, e hook.Event) error {
 	return current.KeepSummary(ctx, e.Transcript)
 }
 
+// CompactedAt implements hook.Memory.
+func (s hookMemory) CompactedAt(ctx context.Context, e hook.Event) (time.Time, error) {
+	if !filepath.IsAbs(e.Transcript) {
+		return time.Time{}, nil
+	}
+	return session.Compacted(ctx, e.Transcript)
+}
+
 // Ended implements hook.Memory.
 func (s hookMemory) Ended(ctx context.Context, e hook.Event) error {
 	current, err := s.Sessions().ofEvent(e)
