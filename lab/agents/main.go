@@ -43,7 +43,7 @@ type agent struct {
 	files   map[string]string // in the home folder, before "memcore init"
 	ask     []string          // its arguments but for the prompt
 	goOn    []string          // the same for later prompts of the session
-	compact []string          // the same for a prompt after which the history was compacted; nil if none is known
+	compact []string          // the same for a prompt after which the history was compacted
 }
 
 const claudeTools = "Read,mcp__memcore__save_memory"
@@ -65,6 +65,7 @@ func agents(address string) []agent {
 			env:   []string{"GOOGLE_GEMINI_BASE_URL=" + address, "GEMINI_API_KEY=none", "GEMINI_CLI_TRUST_WORKSPACE=true"},
 			files: map[string]string{".gemini/settings.json": `{"security": {"auth": {"selectedType": "gemini-api-key"}}}`},
 			ask:   []string{"-y", "-m", "gemini-2.5-flash", "-p"}, goOn: []string{"-y", "-m", "gemini-2.5-flash", "-r", "latest", "-p"},
+			compact: []string{"-y", "-m", "gemini-2.5-flash", "-r", "latest", "-p"},
 		},
 		{
 			name: "codex", program: "codex", env: []string{"OPENAI_API_KEY=none"},
@@ -152,27 +153,26 @@ func try(ctx context.Context, name string, t trial, keep bool) error {
 	if err := t.ask(ctx, a.goOn, "long work begins: "+keepWord); err != nil {
 		return err
 	}
-	kept, summaries := "not tried", "not tried"
-	if a.compact != nil {
-		for range shortest { // Claude Code compacts no shorter history
-			if err := t.ask(ctx, a.goOn, "go on"); err != nil {
-				return err
-			}
-		}
-		if err := t.ask(ctx, a.compact, compactWord); err != nil {
+	for range shortest { // Claude Code compacts no shorter history
+		if err := t.ask(ctx, a.goOn, "go on"); err != nil {
 			return err
 		}
-		if err := t.ask(ctx, a.goOn, "go on"); err != nil { // Codex compacts now
-			return err
-		}
-		compacted := model.count()
-		if err := t.ask(ctx, a.goOn, "and now?"); err != nil {
-			return err
-		}
-		kept, summaries = yes(model.has(overviewText, compacted)), yes(t.hasSummary())
-	} else if err := t.ask(ctx, a.goOn, "and now?"); err != nil {
+	}
+	compact := compactWord
+	if name == "gemini-cli" { // which has a command of that name
+		compact = "now " + compactWord + " and " + readWord + " " + source + " again"
+	}
+	if err := t.ask(ctx, a.compact, compact); err != nil {
 		return err
 	}
+	if err := t.ask(ctx, a.goOn, "go on"); err != nil { // Codex compacts now
+		return err
+	}
+	compacted := model.count()
+	if err := t.ask(ctx, a.goOn, "and now?"); err != nil {
+		return err
+	}
+	kept, summaries := yes(model.has(overviewText, compacted)), yes(t.hasSummary())
 	fmt.Printf("| %s |", name)
 	for _, kind := range kinds {
 		fmt.Printf(" %s |", when(model.firstWith(kind.mark), model.firstWith(readResult), first))

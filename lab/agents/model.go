@@ -23,8 +23,8 @@ const (
 	readResult = "export const crane = 7\n"
 	// keepWord makes the model write the overview of its session, as memory tells it to.
 	keepWord = "KEEPOVERVIEW"
-	// compactWord makes Claude Code compact its history. Codex does so because the model reports a
-	// long one.
+	// compactWord makes Claude Code compact its history. Codex and Gemini CLI do so because the
+	// model reports a long one.
 	compactWord = "/compact"
 	// overviewText is what it writes.
 	overviewText = "STATEMARK: the winch is oiled, next is the rope."
@@ -184,7 +184,12 @@ func anthropic(body []byte) (any, []any) {
 }
 
 func google(body []byte) (any, []any) {
-	part := object{"text": done}
+	part, tokens := object{"text": done}, 10
+	if strings.Contains(string(body), "<state_snapshot>") && strings.Contains(string(body), "scratchpad") { // it asks for a summary
+		part = object{"text": "<state_snapshot>" + done + "</state_snapshot>"}
+	} else if found := wanted.FindAllStringSubmatch(string(body), -1); found != nil && strings.Contains(string(body), compactWord) && !reportedToGemini.Swap(true) {
+		part, tokens = object{"functionCall": object{"name": "read_file", "args": object{"file_path": found[len(found)-1][1]}}}, 900_000
+	}
 	if file := toRead(body, "read_file"); file != "" {
 		part = object{"functionCall": object{"name": "read_file", "args": object{"file_path": file}}}
 	}
@@ -192,13 +197,13 @@ func google(body []byte) (any, []any) {
 		part = object{"functionCall": object{"name": tool, "args": arguments}}
 	}
 	answer := object{"candidates": []any{object{"content": object{"role": "model", "parts": []any{part}}, "finishReason": "STOP", "index": 0}},
-		"usageMetadata": object{"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}, "modelVersion": "fake"}
+		"usageMetadata": object{"promptTokenCount": tokens, "candidatesTokenCount": 5, "totalTokenCount": tokens + 5}, "modelVersion": "fake"}
 	return answer, []any{answer}
 }
 
-// reported is true once a model has told Codex of a long history: each time it is told so, Codex
-// compacts.
-var reported atomic.Bool
+// These are true once the model has told the agent of a long history: each time it is told so, it
+// compacts. Gemini CLI does so before it sends a tool's result.
+var reported, reportedToGemini atomic.Bool
 
 func openAI(body []byte) (any, []any) {
 	item := object{"type": "message", "id": "m_1", "role": "assistant", "content": []any{object{"type": "output_text", "text": done}}}
