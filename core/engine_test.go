@@ -123,15 +123,17 @@ func TestCompactionThatFailsCostsNothing(t *testing.T) {
 func TestEngineOf(t *testing.T) {
 	mem := newMemory(t)
 	folder := mem.options.Folder
-	kept := core.NewEngineReader(folder)
+	kept, want := core.NewEngineReader(folder), 0
 	engineOf := func() string {
 		t.Helper()
-		name, err := core.EngineOf(folder)
+		name, chunks, err := core.EngineOf(folder)
 		require.NoError(t, err)
+		require.Equal(t, want, chunks, "chunks")
 		for range 2 {
-			again, err := kept.Engine()
+			again, chunks, err := kept.Engine()
 			require.NoError(t, err)
 			require.Equal(t, name, again, "of the one that remembers")
+			require.Equal(t, want, chunks, "chunks, of the one that remembers")
 		}
 		return name
 	}
@@ -142,7 +144,7 @@ func TestEngineOf(t *testing.T) {
 	away := error(embed.ErrUnavailable)
 	mem.embedder.fail.Store(&away)
 	m := mem.open()
-	index(t, m)
+	want = index(t, m).Chunks
 	require.NoError(t, m.Close())
 	if got := engineOf(); got != "flat" {
 		t.Errorf("EngineOf while the embedder is away = %q, want flat, which was chosen", got)
@@ -177,18 +179,18 @@ func TestEngineReaderReadsOnce(t *testing.T) {
 	past := time.Now().Add(-time.Hour)
 	require.NoError(t, os.Chtimes(file, past, past))
 	kept := core.NewEngineReader(mem.options.Folder)
-	name, err := kept.Engine()
+	name, _, err := kept.Engine()
 	require.NoError(t, err)
 	require.Equal(t, "flat", name)
 
 	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("x"), len(text)), 0o600))
 	require.NoError(t, os.Chtimes(file, past, past))
-	name, err = kept.Engine()
+	name, _, err = kept.Engine()
 	require.NoError(t, err, "it was read again")
 	require.Equal(t, "flat", name)
 	for name, at := range map[string]time.Time{"another time": past.Add(time.Second), "so late a time that it may be another": time.Now()} {
 		require.NoError(t, os.Chtimes(file, at, at))
-		_, err = kept.Engine()
+		_, _, err = kept.Engine()
 		require.ErrorIs(t, err, store.ErrCorrupt, name)
 	}
 }
@@ -204,14 +206,14 @@ func TestEngineOfDamage(t *testing.T) {
 		index(t, m)
 		require.NoError(t, m.Close())
 		kept := core.NewEngineReader(mem.options.Folder)
-		if name, err := kept.Engine(); err != nil || name != "flat" {
+		if name, _, err := kept.Engine(); err != nil || name != "flat" {
 			t.Errorf("Engine before the damage = %q, %v", name, err)
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(mem.options.Folder, "1", "manifest.json"), []byte(tt.manifest), 0o600))
-		if name, err := kept.Engine(); !errors.Is(err, tt.want) || name != "" {
+		if name, _, err := kept.Engine(); !errors.Is(err, tt.want) || name != "" {
 			t.Errorf("Engine with manifest %s = %q, %v, want error %v", tt.manifest, name, err, tt.want)
 		}
-		if name, err := core.EngineOf(mem.options.Folder); !errors.Is(err, tt.want) || name != "" {
+		if name, _, err := core.EngineOf(mem.options.Folder); !errors.Is(err, tt.want) || name != "" {
 			t.Errorf("EngineOf with manifest %s = %q, %v, want error %v", tt.manifest, name, err, tt.want)
 		}
 	}

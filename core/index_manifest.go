@@ -23,6 +23,7 @@ type manifest struct {
 	Chunking  string    `json:"chunking"`
 	Scale     []float64 `json:"scale,omitempty"`     // of the embedder's cosines, if it was measured
 	Complete  bool      `json:"complete"`            // every document there was read at least once
+	Chunks    int       `json:"chunks"`              // of all documents, when it was saved
 	Said      string    `json:"said,omitempty"`      // hash of said.json
 	Purged    int64     `json:"purgedFor,omitempty"` // forgotten.Set.Changed at the last purge
 	Updated   time.Time `json:"updated"`
@@ -159,9 +160,11 @@ func (m *manifest) Unchanged(string) bool { return true }
 // Close implements generation.Snapshot.
 func (m *manifest) Close() error { return nil }
 
-// EngineOf returns the engine of the vectors in folder, if any. It opens no index: this build may
-// lack the engine.
-func EngineOf(folder string) (string, error) { return NewEngineReader(folder).Engine() }
+// EngineOf returns the engine of the vectors in folder, if any, and the number of its chunks. It
+// opens no index: this build may lack the engine.
+func EngineOf(folder string) (engine string, chunks int, err error) {
+	return NewEngineReader(folder).Engine()
+}
 
 // An EngineReader is EngineOf for frequent, also concurrent callers.
 type EngineReader struct {
@@ -177,25 +180,27 @@ func NewEngineReader(folder string) *EngineReader {
 		}
 		var named struct {
 			Engine string `json:"engine"`
+			Chunks int    `json:"chunks"`
 		} // without the documents, which take most of the time
 		err := manifestFormat.Read(folder, &named)
-		m.Engine = named.Engine
+		m.Engine, m.Chunks = named.Engine, named.Chunks
 		return m, err
 	}
 	return &EngineReader{generation.Follow(generation.New(folder), store.ManifestFile, open)}
 }
 
 // Engine returns what EngineOf does.
-func (r *EngineReader) Engine() (engine string, err error) {
+func (r *EngineReader) Engine() (engine string, chunks int, err error) {
 	err = r.follower.Read(context.Background(), func(m *manifest) error {
-		engine = m.Engine
+		engine, chunks = m.Engine, m.Chunks
 		return nil
 	})
-	return engine, err
+	return engine, chunks, err
 }
 
 func (m *manifest) save(generation string) error {
 	m.Updated = time.Now().UTC()
+	m.Chunks, _ = m.chunks()
 	text, err := manifestFormat.Encode(generation, m)
 	if err != nil {
 		return err

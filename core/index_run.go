@@ -199,12 +199,21 @@ func (m *indexer) rebuild(ctx context.Context, options IndexOptions, report *Ind
 			next.Abandon()
 		}
 	}()
+	moved := m.beginCarrying(ctx, options)
+	defer moved.close()
 	blank := m.options.blank()
+	moved.prepare(blank)
 	x, err := m.openIndexes(ctx, next.Path(), blank)
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(m.update(ctx, next.Path(), blank, x, report, options), x.release()); err != nil {
+	if err = moved.into(ctx, x.vectors); err == nil {
+		err = m.update(ctx, next.Path(), blank, x, report, options)
+	}
+	if err == nil {
+		err = moved.finish(ctx, next.Path(), x.vectors)
+	}
+	if err = errors.Join(err, x.release()); err != nil {
 		return err
 	}
 	return next.Publish()

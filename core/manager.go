@@ -37,6 +37,9 @@ type Options struct {
 	Sources []source.Source
 	// Engine opens the indexes.
 	Engine store.Engine
+	// Engines returns the engine of a name, if it is there. An index of another engine than Engine
+	// gives its vectors to the next one, instead of new ones being made. Engines may be nil.
+	Engines func(name string) (engine store.Engine, ok bool)
 	// Embedder makes the vectors; nil means keywords alone.
 	Embedder embed.Embedder
 	// Former returns the embedder with a fingerprint, or nil. It embeds questions until Index has

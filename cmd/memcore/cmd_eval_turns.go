@@ -118,7 +118,7 @@ func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
 
 // turnsOpener opens memories of sets of turns with the configured engine and embedder.
 func turnsOpener(a *cli) (eval.Opener, error) {
-	engine, err := app.ChooseEngine(a.Settings.Engine, a.Origin["engine"], "", app.EngineNames()).Writable()
+	engine, err := app.ChooseEngine(a.Settings.Engine, a.Origin["engine"], "", 0, app.EngineNames()).Writable()
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 		})
 	})
 	for { // hooks do not ask for an index, so somebody else makes the first one
-		engine, err := s.indexed.Engine()
+		engine, _, err := s.indexed.Engine()
 		if _, missing := os.Stat(filepath.Join(s.at.Index, "CURRENT")); missing == nil && err == nil || engine != "" {
 			break
 		}

@@ -53,6 +53,9 @@ func EngineNamed(name string) store.Engine {
 	return engine
 }
 
+// builtEngine returns an engine of this build.
+func builtEngine(name string) (store.Engine, bool) { return EngineNamed(name), IsBuilt(name) }
+
 // NotBuilt is the error for an engine that this build lacks.
 func NotBuilt(name string) error {
 	if name == config.EngineLanceDB {
@@ -73,19 +76,16 @@ type EngineChoice struct {
 
 const asIndexed = "as the index was made with"
 
-// ChooseEngine chooses by the setting and its origin, the index's engine ("" for none), and those
-// of the build, the default first.
-func ChooseEngine(setting, origin, indexed string, built []string) EngineChoice {
+// LanceDBFrom is the number of chunks from which on "auto" is LanceDB: up to there the flat file is
+// the faster one (docs/dev/benchmarks.md).
+const LanceDBFrom = 1_000_000
+
+// ChooseEngine chooses by the setting and its origin, the index's engine ("" for none) and chunks,
+// and the engines of the build, the default first.
+func ChooseEngine(setting, origin, indexed string, chunks int, built []string) EngineChoice {
 	c := EngineChoice{Indexed: indexed, Next: setting, NextReason: origin}
 	if setting == config.EngineAuto {
-		switch {
-		case indexed == "":
-			c.Next, c.NextReason = built[0], "the default of this build"
-		case slices.Contains(built, indexed):
-			c.Next, c.NextReason = indexed, asIndexed
-		default:
-			c.Next, c.NextReason = built[0], "the default of this build, which does not have "+indexed
-		}
+		c.Next, c.NextReason = automatic(indexed, chunks, built)
 	}
 	c.InUse, c.Reason = c.Next, c.NextReason
 	if indexed != "" && indexed != c.Next {
@@ -94,17 +94,33 @@ func ChooseEngine(setting, origin, indexed string, built []string) EngineChoice 
 	return c
 }
 
+// automatic chooses by size. A small index stays with LanceDB: moving it would gain milliseconds.
+func automatic(indexed string, chunks int, built []string) (name, reason string) {
+	hasLanceDB := slices.Contains(built, config.EngineLanceDB)
+	switch size := fmt.Sprintf("%d chunks or more", LanceDBFrom); {
+	case indexed != config.EngineLanceDB && hasLanceDB && chunks >= LanceDBFrom:
+		return config.EngineLanceDB, "the index has " + size
+	case indexed != "" && !slices.Contains(built, indexed):
+		return built[0], "the default of this build, which does not have " + indexed
+	case indexed != config.EngineLanceDB && hasLanceDB:
+		return config.EngineFlat, "lancedb is for " + size
+	case indexed == "":
+		return built[0], "the default of this build"
+	}
+	return indexed, asIndexed
+}
+
 // Moves reports whether indexing moves vectors to another engine.
 func (c EngineChoice) Moves() bool { return c.Indexed != "" && c.Indexed != c.Next }
 
 // Engine chooses for the index, ignoring an unreadable manifest.
 func (x Index) Engine(at config.Folders) EngineChoice { return x.engine(core.EngineOf(at.Index)) }
 
-func (x Index) engine(indexed string, err error) EngineChoice {
+func (x Index) engine(indexed string, chunks int, err error) EngineChoice {
 	if err != nil {
-		indexed = ""
+		indexed, chunks = "", 0
 	}
-	c := ChooseEngine(x.w.Settings.Engine, x.w.Loaded.Origin["engine"], indexed, EngineNames())
+	c := ChooseEngine(x.w.Settings.Engine, x.w.Loaded.Origin["engine"], indexed, chunks, EngineNames())
 	if err != nil {
 		c.Reason += "; which one the index was made with cannot be read"
 		c.NextReason += "; which one the index was made with cannot be read"

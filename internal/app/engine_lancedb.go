@@ -12,8 +12,8 @@ import (
 
 // BuiltEngines are the engines of a build with LanceDB.
 var BuiltEngines = []VectorEngine{
+	FlatEngine,
 	{config.EngineLanceDB, func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
 		return lancedb.Open(ctx, dir, dimension, lancedb.Options{})
 	}},
-	FlatEngine,
 }

@@ -58,6 +58,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		Name:        at.Name(),
 		Sources:     sources,
 		Engine:      engine,
+		Engines:     builtEngine,
 		Embedder:    embedder,
 		Former:      formerEmbedder(models.Folder(at.Models())),
 		Curated:     x.w.Curated().Layer(),
@@ -315,7 +316,11 @@ func (x Index) ForWriting(ctx context.Context, do func(*core.Manager) error) err
 	if err != nil {
 		return err
 	}
-	engine, err := x.Engine(at).Writable()
+	engines := x.Engine(at)
+	if IsBuilt(engines.InUse) { // only 'memcore index' moves vectors
+		return x.WithEngine(ctx, at, EngineNamed(engines.InUse), do)
+	}
+	engine, err := engines.Writable()
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (s *Service) stamp() string {
 			fmt.Fprintf(&b, "%s %s\n", file, stamp)
 		}
 	}
-	engine, _ := s.indexed.Engine()
+	engine, _, _ := s.indexed.Engine()
 	return b.String() + engine
 }
 

@@ -128,7 +128,7 @@ var Known = []Setting{
 	{"embedder", EmbedderMiniLM, Personal, embedderName,
 		"what makes vectors: `minilm` (built in), `ollama`, `openai`, `none`, or an installed [model](models.md)"},
 	{"engine", EngineAuto, Personal, oneOf(EngineAuto, EngineFlat, EngineLanceDB),
-		"what keeps vectors: `flat`, `lancedb` in builds that have it, or `auto`: as the index has it, else the build's default"},
+		"what keeps vectors: `flat`, `lancedb` in builds that have it, or `auto`: `lancedb`, if it is there, from a million chunks on, else as the index has it"},
 	{"indexDir", "", Personal, text, "folder for indexes and cached vectors; empty: `memcore` in your cache folder"},
 	{"enabled", "true", Personal, yesOrNo, "`false` gives agents nothing"},
 	{"fileNames", "[BEANS.md]", TrustedProject, markdownNames, "[curated memory files](curated-memory.md), later ones of higher priority; `memcore save --shared` writes to the first that exists, without `--shared` beside it"},
