@@ -36,6 +36,9 @@ type Options struct {
 	Mounts []Mount
 	// Loaded are manifests (GeminiManifest) whose files the agent loads itself.
 	Loaded []string
+	// Others are names of agents that do not ask. A plugin's file memory/NAME.md is for the agent of
+	// that name alone.
+	Others []string
 	// Has are absolute paths of files that the agent has already: no other file imports them.
 	Has []string
 	// NoParents leaves out the folders above Dir.

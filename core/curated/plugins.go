@@ -105,6 +105,9 @@ func (r *finder) memoryOf(p plugin) []candidate {
 	for i := range found {
 		c := &found[i]
 		c.base, c.inBeans = r.project, p.inBeans
+		if name := strings.TrimSuffix(filepath.Base(c.file), ".md"); c.kind == Note && slices.Contains(r.o.Others, name) {
+			c.reason = "it is for the agent " + name + " alone"
+		}
 		switch {
 		case p.outside != "":
 			r.distrustPlugin(c, p)

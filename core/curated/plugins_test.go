@@ -60,6 +60,34 @@ func TestPluginsOfAgents(t *testing.T) {
 	require.Contains(t, w.load().Instructions(), "named facts", "which Gemini CLI does not load")
 }
 
+// What is for one agent goes to no other, nor to a client that nobody knows.
+func TestMemoryForOneAgent(t *testing.T) {
+	w := newFixture(t, map[string]string{
+		"~/.beans/plugins/mine/memory/all.md":         "for all",
+		"~/.beans/plugins/mine/memory/codex.md":       "for Codex",
+		"~/.beans/plugins/mine/memory/claude-code.md": "for Claude Code",
+		"~/.beans/memories/codex.md":                  "what I think of Codex",
+	})
+	for _, tt := range []struct {
+		others []string
+		want   string
+	}{
+		{[]string{"claude-code", "gemini-cli"}, "what I think of Codex\n\nfor all\n\nfor Codex"},
+		{[]string{"claude-code", "codex"}, "what I think of Codex\n\nfor all"},
+	} {
+		w.options.Others = tt.others
+		require.Equal(t, tt.want, w.load().Instructions())
+	}
+	var reasons []string
+	for _, f := range w.load().Files {
+		if f.Reason != "" {
+			reasons = append(reasons, f.Path+": "+f.Reason)
+		}
+	}
+	require.Equal(t, []string{"~/.beans/plugins/mine/memory/claude-code.md: it is for the agent claude-code alone",
+		"~/.beans/plugins/mine/memory/codex.md: it is for the agent codex alone"}, reasons)
+}
+
 // Each plugin needs its own decision, since strangers write them.
 func TestPluginsNeedTrustOfTheirOwn(t *testing.T) {
 	const plain = "~/.gemini/extensions/plain"

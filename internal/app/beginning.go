@@ -263,7 +263,7 @@ func (s *Service) curatedText(ctx context.Context, folder string, agent loading,
 		return "", nil, nil, nil
 	}
 	o.Limits.Runes = room
-	o.Loaded, o.Has = agent.names, agent.files
+	agent.set(&o)
 	layer := curated.New(o)
 	memory, err := layer.Load(ctx)
 	if err != nil {
@@ -275,12 +275,21 @@ func (s *Service) curatedText(ctx context.Context, folder string, agent loading,
 
 // A loading is what an agent loads itself: files of these names, and with what they import these
 // files, by absolute path.
-type loading struct{ names, files []string }
+type loading struct {
+	agent        string
+	names, files []string
+}
+
+// set leaves out what the agent loads, and what is for another agent alone.
+func (l loading) set(o *curated.Options) {
+	o.Loaded, o.Has = l.names, l.files
+	o.Others = slices.DeleteFunc(slices.Clone(o.Others), func(name string) bool { return name == l.agent })
+}
 
 // loadingOf returns what an agent loads for a folder, trusted or not.
 func (s *Service) loadingOf(ctx context.Context, name, folder string) loading {
 	agent, _ := agents.Named(name)
-	l := loading{names: agent.OwnFiles}
+	l := loading{agent: name, names: agent.OwnFiles}
 	if !agent.FollowsImports {
 		return l
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/embed/minilm"
+	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/plain"
 )
@@ -104,6 +105,7 @@ func (c Curated) Options(trusted curated.Trust) curated.Options {
 	return c.w.workIn(curated.Options{
 		Project: c.w.Checkout, Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins, Mounts: c.w.Mounts(),
 		NoParents: !s.SearchParents, Children: s.SearchChildren, Exclude: s.ExcludePaths, Data: c.w.Expand(s.DataDir), NoLocal: !s.LoadLocalFiles, GitIgnores: curated.UserIgnores(c.w.Home),
+		Others:    agents.Names(),
 		NoImports: !s.Imports.Enabled, ImportDepth: s.Imports.MaxDepth,
 		Limits: curated.Limits{Lines: limit(s.MaxLines), Tokens: limit(s.MaxTokens)},
 		Trust:  trusted,

@@ -77,7 +77,7 @@ func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (h
 		return hook.Applied{}, nil
 	}
 	o := s.workIn(s.curatedOptions(), s.FolderWithin(began))
-	o.Loaded, o.Has = at.Own, s.agent.files
+	s.agent.set(&o)
 	at.Named, at.Touched = absolute(s.folder, at.Named), absolute(s.folder, at.Touched)
 	layer := curated.New(o)
 	memory, err := layer.Now(ctx, at)
