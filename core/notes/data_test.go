@@ -241,6 +241,7 @@ func TestAppendOneLine(t *testing.T) {
 		{"paragraphs", "facts/user.md", "Ada lives in Graz.\n\nShe likes tea.", "# User Facts\n\n> Summary: ada lives in graz, she likes tea\n\n- Ada lives in Graz.\n- She likes tea.\n"},
 		{"lines", "facts/user.md", "She likes tea.\nAnd ale.", "# User Facts\n\n> Summary: she likes tea\n\n- She likes tea.\n  And ale.\n"},
 		{"an episode of lines", "episodes/2026-02.md", "Fixed the logger\nIt leaked.\n\nFor weeks.", "# 2026-02 Episodes\n\n> Summary: Fixed the logger\n\n## Fixed the logger\n- Date: 2026-02-25\n\nIt leaked.\n\nFor weeks.\n"},
+		{"a title of its own", "facts/auth.md", "# Login\n\n- JWT", "# Login\n\n> Summary: jwt\n\n- JWT\n"},
 		{"a heading and text", "facts/user.md", "## Tea\n\nShe likes it.", "# User Facts\n\n> Summary: Tea\n\n## Tea\n\nShe likes it.\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -248,7 +249,7 @@ func TestAppendOneLine(t *testing.T) {
 			got, err := appending(tt.entry, "", time.Date(2026, 2, 25, 9, 0, 0, 0, time.UTC)).apply(&w, "", false)
 			require.NoError(t, err)
 			require.Equal(t, tt.want, got)
-			if !strings.Contains(got, "\n## ") {
+			if strings.HasPrefix(tt.entry, "# ") {
 				return
 			}
 			again, err := appending(tt.entry, "", time.Date(2026, 2, 25, 9, 0, 0, 0, time.UTC)).apply(&w, got, true)

@@ -83,7 +83,7 @@ func patching(patches []Patch, all bool) revision {
 
 // appending adds an entry. Plain text becomes what the file has, so that its summary says it: in
 // episodes an entry of its own, with the date, and else an item of a list for each paragraph. An
-// entry with a heading is added once, however often a model saves it.
+// item, or an entry with a heading, is added once, however often a model saves it.
 func appending(entry, given string, now time.Time) revision {
 	return func(w *Written, before string, _ bool) (string, error) {
 		entry, redacted := Clean(entry)
@@ -94,12 +94,15 @@ func appending(entry, given string, now time.Time) revision {
 			return "", ErrNoEntry
 		}
 		entry = asBlock(w.Path, entry, now)
-		if strings.HasPrefix(entry, "## ") && strings.Contains("\n"+before+"\n", "\n"+entry+"\n") {
+		if (strings.HasPrefix(entry, "## ") || statement.IsItem(entry)) && strings.Contains("\n"+before+"\n", "\n"+entry+"\n") {
 			w.Remark = "It has that entry already, so it is not added again."
 			return summary.Set(before, before, given), nil
 		}
 		text := strings.TrimRight(before, "\n")
 		if strings.TrimSpace(text) == "" {
+			if strings.HasPrefix(entry, "# ") { // it has a title of its own
+				return summary.Set(before, entry+"\n", given), nil
+			}
 			text = "# " + titleOf(w.Path)
 		}
 		between := "\n\n"
