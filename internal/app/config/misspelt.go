@@ -46,9 +46,22 @@ var separators = strings.NewReplacer(".", "", "-", "", "_", "")
 
 func lettersOf(name string) string { return strings.ToLower(separators.Replace(name)) }
 
-// meant asks whether an unknown name below "memory" means one that it resembles, or one with the
-// same end in another mapping, such as daemon.idle for hook.idle; "" for none.
+// constants are names that the documents behind docs/dev/seeds.md have for settings, and why there
+// are none.
+var constants = map[string]string{
+	"debugprovenance":    "'memcore memory show --provenance' shows it",
+	"maxdepth":           "folders are looked through five levels deep",
+	"tokenbudgetpercent": "memory.maxTokens is the limit",
+	"watchfiles":         "changed files are always read again",
+}
+
+// meant says what is there instead of a constant, or asks whether an unknown name below "memory"
+// means one that it resembles, or one with the same end in another mapping, such as daemon.idle for
+// hook.idle; "" for none.
 func meant(name string) string {
+	if instead := constants[lettersOf(name)]; instead != "" {
+		return ": " + instead
+	}
 	var all, found []string
 	last := lettersOf(name[strings.LastIndexByte(name, '.')+1:])
 	for _, s := range Known {

@@ -249,6 +249,8 @@ func TestMisspeltNames(t *testing.T) {
 		"memory: {lins: 3}":                                  "unknown setting memory.lins is ignored: did you mean memory.lines?",
 		"memory: {hook: {budgt: 3s}}":                        "unknown setting memory.hook.budgt is ignored: did you mean memory.hook.budget?",
 		"memory: {file_names: [A.md]}":                       "memory.file_names is ignored: did you mean memory.fileNames?",
+		"memory: {watchFiles: false}":                        "unknown setting memory.watchfiles is ignored: changed files are always read again",
+		"memory: {maxDepth: 5}":                              "unknown setting memory.maxdepth is ignored: folders are looked through five levels deep",
 		"memory: {colour: blue}":                             "unknown setting memory.colour is ignored",
 		"memory: {hook_budget: 3s}":                          "unknown setting memory.hook_budget is ignored: did you mean memory.hook.budget?",
 		"memory: {hook: {idle: 3s}}":                         "unknown setting memory.hook.idle is ignored: did you mean memory.daemon.idle?",
