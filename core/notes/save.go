@@ -363,7 +363,7 @@ func (s Saved) Answer() string {
 
 // Waits tells a model how a person accepts a proposal.
 func Waits(id string) string {
-	return fmt.Sprintf("it waits for the user's yes as proposal %s. Tell them to answer \"accept %s\" in their next prompt (with memcore's hooks), or to run 'memcore memory pending', which shows it.", id, id)
+	return fmt.Sprintf("it waits for the user's yes as proposal %s. Tell them to answer \"accept %s\" in their next prompt (with memcore's hooks), to choose the prompt memory_accept, or to run 'memcore memory pending', which shows it.", id, id)
 }
 
 func redactedNote(separator string, found []Redaction) string {

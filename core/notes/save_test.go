@@ -184,7 +184,7 @@ func TestSaveWaits(t *testing.T) {
 	}
 	saved := d.save(SaveRequest{Content: "The port is 5433", Supersedes: "port 5432"})
 	require.False(t, saved.Written)
-	require.Equal(t, "Not saved to BEANS.md yet: it waits for the user's yes as proposal abc123. Tell them to answer \"accept abc123\" in their next prompt (with memcore's hooks), or to run 'memcore memory pending', which shows it.", saved.Answer())
+	require.Equal(t, "Not saved to BEANS.md yet: it waits for the user's yes as proposal abc123. Tell them to answer \"accept abc123\" in their next prompt (with memcore's hooks), to choose the prompt memory_accept, or to run 'memcore memory pending', which shows it.", saved.Answer())
 	require.Equal(t, "# Ours\n\n- The port is 5432\n", d.read("BEANS.md"))
 	require.Equal(t, "- The port is 5432", kept.Supersedes, "the statement, whose line may move")
 	d.options.Find = func(context.Context, string) (Statement, error) {
