@@ -2,7 +2,7 @@
 //
 //	go -C lab run ./plugins -release DIR -out DIR    all of it
 //	go -C lab run ./plugins -plugins ..              plugin folders only, as in the repository
-//	go -C lab run ./plugins -root DIR -out FILE      image of a service, of a root folder that .ci/image makes
+//	go -C lab run ./plugins -root DIR -out FILE      image of a root folder that a script .ci/image makes
 //
 // A release is a folder with archives named memcore-OS-ARCH.tar.gz or
 // memcore-VERSION-OS-ARCH.tar.gz (or .zip) and their SHA256SUMS. The same release gives the same
@@ -23,7 +23,7 @@ func main() {
 	flag.StringVar(&o.release, "release", "", "`folder` of the archives and their SHA256SUMS")
 	flag.StringVar(&o.out, "out", "", "empty `folder` for what is made")
 	flag.StringVar(&o.base, "base", "", "`URL` of the archives (default: the release of the version at GitHub)")
-	flag.StringVar(&o.root, "root", "", "`folder` that is the root of the image of a service")
+	flag.StringVar(&o.root, "root", "", "`folder` that is the root of an image")
 	flag.StringVar(&o.version, "version", "dev", "`version` of that image")
 	flag.StringVar(&o.plugins, "plugins", "", "write only the plugin folders, without a version, below this `folder`")
 	flag.Parse()
@@ -43,7 +43,7 @@ func (o options) run() error {
 		return writePlugins(o.plugins, "")
 	}
 	if o.root != "" && o.out != "" {
-		return writeServiceImage(o.root, o.out, o.version)
+		return writeRootImage(o.root, o.out, o.version)
 	}
 	if o.release == "" || o.out == "" {
 		return errors.New("-release and -out are needed, or -plugins: name the folders")

@@ -23,19 +23,38 @@ import (
 // nodeFolder is where a node keeps what it can make again. Everybody may write to it.
 const nodeFolder = "/var/lib/memcore"
 
-// writeServiceImage writes an archive of a layout with an image of this machine's platform, which
-// runs a node of a service. Its root folder is a copy of root, with dates of 1970.
-func writeServiceImage(root, file, version string) error {
+// A rootImage runs a program that needs libraries, which its root folder has.
+type rootImage struct {
+	name, program string
+	config        v1.Config
+}
+
+var rootImages = []rootImage{
+	{"memcore-service", "memcore-service", v1.Config{
+		Cmd:          []string{"--listen", ":7475", "--metrics", ":9090", "--dir", nodeFolder},
+		ExposedPorts: map[string]struct{}{"7475/tcp": {}, "9090/tcp": {}}, WorkingDir: imageHome,
+	}},
+	{"memcore-lancedb", "memcore", v1.Config{Cmd: []string{"mcp"}, WorkingDir: imageWork}},
+}
+
+// writeRootImage writes an archive of a layout with an image of this machine's platform, which runs
+// the program in root. Its root folder is a copy of root, with dates of 1970.
+func writeRootImage(root, file, version string) error {
+	i := slices.IndexFunc(rootImages, func(of rootImage) bool {
+		_, err := os.Stat(filepath.Join(root, of.program))
+		return err == nil
+	})
+	if i < 0 {
+		return fmt.Errorf("%s has no program of an image", root)
+	}
+	of := rootImages[i]
 	files, err := folderTar(root)
 	if err != nil {
 		return err
 	}
-	image, err := imageOf(files, runtime.GOARCH, v1.Config{
-		Entrypoint:   []string{"/memcore-service"},
-		Cmd:          []string{"--listen", ":7475", "--metrics", ":9090", "--dir", nodeFolder},
-		ExposedPorts: map[string]struct{}{"7475/tcp": {}, "9090/tcp": {}},
-		Env:          []string{"HOME=" + imageHome, "PATH=/"}, WorkingDir: imageHome, Labels: labels(version),
-	})
+	of.config.Entrypoint, of.config.Labels = []string{"/" + of.program}, labels(version)
+	of.config.Env = []string{"HOME=" + imageHome, "PATH=/"}
+	image, err := imageOf(files, runtime.GOARCH, of.config)
 	if err != nil {
 		return err
 	}
@@ -47,12 +66,12 @@ func writeServiceImage(root, file, version string) error {
 	index := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
 		Platform: &v1.Platform{OS: "linux", Architecture: runtime.GOARCH},
 		// The first is what skopeo and podman call it, the second what containerd and Docker do.
-		Annotations: map[string]string{"org.opencontainers.image.ref.name": version, "io.containerd.image.name": "docker.io/library/memcore-service:" + version},
+		Annotations: map[string]string{"org.opencontainers.image.ref.name": version, "io.containerd.image.name": "docker.io/library/" + of.name + ":" + version},
 	}})
 	if _, err := layout.Write(folder, index); err != nil {
 		return err
 	}
-	if err := describeForDocker(image, filepath.Join(folder, "manifest.json"), "memcore-service:"+version); err != nil {
+	if err := describeForDocker(image, filepath.Join(folder, "manifest.json"), of.name+":"+version); err != nil {
 		return err
 	}
 	archive, err := folderTar(folder)
@@ -63,7 +82,7 @@ func writeServiceImage(root, file, version string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s: memcore-service:%s %s, %.0f MB, %.0f MB unpacked\n", filepath.Base(file), version, digest, float64(len(archive))/1e6, float64(len(files))/1e6)
+	fmt.Printf("%s: %s:%s %s, %.0f MB, %.0f MB unpacked\n", filepath.Base(file), of.name, version, digest, float64(len(archive))/1e6, float64(len(files))/1e6)
 	return os.WriteFile(file, archive, 0o644)
 }
 
@@ -113,7 +132,7 @@ func folderTar(folder string) ([]byte, error) {
 		header := &tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Size: info.Size(), Mode: int64(info.Mode().Perm())}
 		if info.IsDir() {
 			header.Typeflag, header.Name, header.Size = tar.TypeDir, header.Name+"/", 0
-			if shared := []string{imageHome[1:], "tmp", nodeFolder[1:]}; slices.Contains(shared, filepath.ToSlash(name)) {
+			if shared := []string{imageHome[1:], imageWork[1:], "tmp", nodeFolder[1:]}; slices.Contains(shared, filepath.ToSlash(name)) {
 				header.Mode = 0o1777
 			}
 		}

@@ -16,16 +16,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The image of a service can be read as a layout and as what docker load reads, and is the same in
-// both.
-func TestServiceImage(t *testing.T) {
-	root := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(root, nodeFolder), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "memcore-service"), []byte("the program"), 0o755))
-	file := filepath.Join(t.TempDir(), "image.tar")
-	require.NoError(t, writeServiceImage(root, file, "1.2.3"))
+// An image of a root folder can be read as a layout and as what docker load reads, and is the same
+// in both.
+func TestRootImage(t *testing.T) {
+	for _, tt := range []struct{ name, program, shared string }{
+		{"memcore-service", "memcore-service", nodeFolder},
+		{"memcore-lancedb", "memcore", imageWork},
+	} {
+		t.Run(tt.name, func(t *testing.T) { testRootImage(t, tt.name, tt.program, tt.shared) })
+	}
+	require.Error(t, writeRootImage(t.TempDir(), filepath.Join(t.TempDir(), "image.tar"), "1.2.3"), "of an empty folder")
+}
 
-	tag, err := name.NewTag("memcore-service:1.2.3")
+func testRootImage(t *testing.T, image, program, shared string) {
+	root := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(root, shared), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, program), []byte("the program"), 0o755))
+	file := filepath.Join(t.TempDir(), "image.tar")
+	require.NoError(t, writeRootImage(root, file, "1.2.3"))
+
+	tag, err := name.NewTag(image + ":1.2.3")
 	require.NoError(t, err)
 	loaded, err := tarball.ImageFromPath(file, &tag)
 	require.NoError(t, err)
@@ -56,13 +66,13 @@ func TestServiceImage(t *testing.T) {
 	manifest, err := index.IndexManifest()
 	require.NoError(t, err)
 	require.Len(t, manifest.Manifests, 1)
-	image, err := index.Image(manifest.Manifests[0].Digest)
+	laid, err := index.Image(manifest.Manifests[0].Digest)
 	require.NoError(t, err)
-	for _, one := range []v1.Image{image, loaded} {
+	for _, one := range []v1.Image{laid, loaded} {
 		config, err := one.ConfigFile()
 		require.NoError(t, err)
 		require.Equal(t, imageUser, config.Config.User)
-		require.Equal(t, []string{"/memcore-service"}, config.Config.Entrypoint)
+		require.Equal(t, []string{"/" + program}, config.Config.Entrypoint)
 		modes := map[string]int64{}
 		files := mutate.Extract(one)
 		for in := tar.NewReader(files); ; {
@@ -74,7 +84,7 @@ func TestServiceImage(t *testing.T) {
 			modes[header.Name] = header.Mode
 		}
 		require.NoError(t, files.Close())
-		require.EqualValues(t, 0o755, modes["memcore-service"])
-		require.EqualValues(t, 0o1777, modes["var/lib/memcore"], "everybody may write: %v", modes)
+		require.EqualValues(t, 0o755, modes[program])
+		require.EqualValues(t, 0o1777, modes[shared[1:]], "everybody may write: %v", modes)
 	}
 }
