@@ -42,7 +42,7 @@ demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspac
 test: ## all tests of the product; those of LanceDB need a C compiler and Rust, and build its library once
 	.ci/test
 
-coverage: ## share of the statements that tests run, by package and of the whole (PROFILE=file keeps the profile)
+coverage: ## share of the statements that tests run, by package and of the whole; fails under its bounds (PROFILE=file keeps the profile)
 	PROFILE=$(PROFILE) .ci/coverage
 
 gate: build ## questions to testdata/workspace, prompts of testdata/eval/turns and said, ordinary ones: fails if answers are worse than the baselines in testdata/eval
