@@ -249,6 +249,10 @@ func (q *query) standingAt(moments []digest.Moment) (all []Statement, err error)
 	return all, nil
 }
 
+func newestFirst(all []Statement) {
+	slices.SortFunc(all, func(a, b Statement) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.Source, b.Source)) })
+}
+
 // maxCompared bounds the statements that are compared with each other, the newest.
 const maxCompared = 200
 
@@ -256,7 +260,7 @@ const maxCompared = 200
 // how often each, or one that it replaces, was said before, by key.
 func withoutReplaced(all []Statement) (kept []Statement, before map[string]int) {
 	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b Statement) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.Source, b.Source)) })
+	newestFirst(all)
 	before = map[string]int{}
 	var texts []words
 	for _, s := range all[:min(len(all), maxCompared)] {
@@ -281,14 +285,22 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 	}
 	for document, log := range logs {
 		for _, one := range log.Standing {
-			if !m.Judge(MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: document, Text: one.Text}).Flagged {
-				s := statementOf(document, one)
-				s.Gone = known.Documents[document].Gone
-				all = append(all, s)
-			}
+			s := statementOf(document, one)
+			s.Gone = known.Documents[document].Gone
+			all = append(all, s)
 		}
 	}
-	all, before := withoutReplaced(all)
+	newestFirst(all)
+	unsuspicious := all[:0] // as many as are compared: to judge all takes long
+	for _, s := range all {
+		if len(unsuspicious) == maxCompared {
+			break
+		}
+		if !m.Judge(MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: s.Path, Text: s.Text}).Flagged {
+			unsuspicious = append(unsuspicious, s)
+		}
+	}
+	all, before := withoutReplaced(unsuspicious)
 	slices.SortStableFunc(all, func(a, b Statement) int { return cmp.Compare(before[b.Key], before[a.Key]) })
 	tokens := 0
 	for i, s := range all {
