@@ -22,6 +22,14 @@ const (
 	serversEvery    = 15 * time.Minute
 )
 
+const (
+	// calm is how long no hook has run before a memory that was opened catches up with its files.
+	// Until then questions look for changes themselves.
+	calm = 500 * time.Millisecond
+	// longestUnrest bounds the wait for that.
+	longestUnrest = 10 * time.Second
+)
+
 // Watch implements httpapi.Workspace. It keeps the index in step with the files, and does the work
 // of a service that stays open, until ctx ends.
 func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, error), problem func(error)) error {
@@ -39,7 +47,7 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 		}
 	})
 	group.Go(func() {
-		every(ctx, retainEvery, 0, func() {
+		every(ctx, retainEvery, longestUnrest, func() {
 			n, logs, err := s.Sessions().Retain(ctx)
 			if err != nil && ctx.Err() == nil {
 				s.Log.Warn("old sessions were not all deleted", "error", err)
@@ -56,7 +64,9 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 			}
 		})
 	})
-	for { // hooks do not ask for an index, so somebody else makes the first one
+	s.hooks.begin()()                        // the one that has it opened comes next
+	s.hooks.settle(ctx, calm, longestUnrest) // a session begins with what its hooks need, not with catching up
+	for {                                    // hooks do not ask for an index, so somebody else makes the first one
 		engine, _, err := s.indexed.Engine()
 		if _, missing := os.Stat(filepath.Join(s.at.Index, "CURRENT")); missing == nil && err == nil || engine != "" {
 			break
@@ -78,6 +88,40 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 		})
 	})
 	return s.Manager.Watch(ctx, core.WatchOptions{Indexed: indexed, Problem: problem})
+}
+
+// atWork knows whether hooks are being answered.
+type atWork struct {
+	mu      sync.Mutex
+	running int
+	last    time.Time // when the last one began or ended
+}
+
+// begin counts a hook until end is called.
+func (w *atWork) begin() (end func()) {
+	count := func(n int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.running, w.last = w.running+n, time.Now()
+	}
+	count(1)
+	return func() { count(-1) }
+}
+
+// settle waits until none has run for a time, at most for longest.
+func (w *atWork) settle(ctx context.Context, quiet, longest time.Duration) {
+	isQuiet := func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.running == 0 && time.Since(w.last) >= quiet
+	}
+	for begun := time.Now(); !isQuiet() && time.Since(begun) < longest; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(quiet / 10):
+		}
+	}
 }
 
 // every calls do after a time, and then after each interval, until ctx ends.

@@ -1,12 +1,15 @@
 package app
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,4 +45,33 @@ func TestReflectingUponSessionsOfWhichOneFails(t *testing.T) {
 	mended.Store(true)
 	require.NoError(t, s.reflectQueued(t.Context()))
 	require.False(t, all["s2"].Queued())
+}
+
+// Work in the background waits for hooks, but not for ever.
+func TestSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w atWork
+		begun := time.Now()
+		w.begin()()
+		w.settle(t.Context(), time.Second, time.Hour)
+		require.InDelta(t, 1, time.Since(begun).Seconds(), .2, "none came")
+
+		begun = time.Now()
+		first, second := w.begin(), w.begin()
+		time.AfterFunc(5*time.Second, first)
+		time.AfterFunc(10*time.Second, second)
+		w.settle(t.Context(), time.Second, time.Hour)
+		require.InDelta(t, 11, time.Since(begun).Seconds(), .2, "the last one ended after ten seconds")
+
+		begun = time.Now()
+		defer w.begin()()
+		w.settle(t.Context(), time.Second, time.Minute)
+		require.InDelta(t, 60, time.Since(begun).Seconds(), .2, "one does not end")
+
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		begun = time.Now()
+		w.settle(ctx, time.Second, time.Minute)
+		require.Zero(t, time.Since(begun))
+	})
 }

@@ -241,6 +241,7 @@ func (s *Service) Hook(ctx context.Context, r httpapi.HookRequest) (httpapi.Hook
 
 // HookReply answers an event and puts it into the journal. notes are for a person who reads that.
 func (s *Service) HookReply(ctx context.Context, e hook.Event, notes ...string) (answer httpapi.HookReply) {
+	defer s.hooks.begin()()
 	if (FirstIndex{s.Workspace, s.at}).wanted(e) {
 		answer.Index = s.Project
 	}

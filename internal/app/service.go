@@ -37,6 +37,7 @@ type Service struct {
 	indexed *core.EngineReader
 	tools   []tools.Tool
 	judging chan hook.Event // turns for Watch to judge
+	hooks   atWork
 }
 
 func newService(w *Workspace, at config.Folders, manager *core.Manager) *Service {
