@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,23 +12,23 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/cmd/memcore/early"
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/daemon"
+	"github.com/memcore/memcore/inject/daemon/address"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/text/plain"
 )
-
-// started is about when the process started.
-var started = time.Now()
 
 const (
 	// maxEvent is the longest event that is read whole, in bytes.
@@ -124,7 +125,7 @@ func runHook(ctx context.Context, a *cli, agent string) {
 	signalled := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	h := &hookRun{cli: a, agent: agent, timer: time.AfterFunc(time.Until(started.Add(hookBudget())), stop)}
+	h := &hookRun{cli: a, agent: agent, timer: time.AfterFunc(time.Until(early.Started.Add(hookBudget())), stop)}
 	defer h.timer.Stop()
 	done := make(chan struct{})
 	go func() {
@@ -277,20 +278,36 @@ func (h *hookRun) answer(ctx context.Context) {
 		h.out.pass(func() { h.skip(e, other) })
 		return
 	}
-	e.Cut, e.ID = cut, journal.NewID()
+	e.Cut, e.ID = cut, cmp.Or(early.Asked.ID, journal.NewID())
 	h.event.Store(&e)
 	dir := app.DirOf(e, h.From())
-	answer, release, err := h.HookByDaemon(ctx, e, dir, data)
+	answer, release, err := h.byDaemon(ctx, e, dir, data)
 	if err != nil {
 		if slow := (*app.SlowDaemonError)(nil); errors.As(err, &slow) {
 			h.slow.Store(&slow.Why)
 		}
-		h.answerHere(ctx, e, dir, errors.Is(err, daemon.ErrAway))
+		h.answerHere(ctx, e, dir, err)
 		_ = replaceDaemon(ctx, h.Workspace, release) // an older one may not know the request
 		return
 	}
 	h.out.pass(func() { h.deliver(answer, e, dir) })
 	_ = replaceDaemon(ctx, h.Workspace, release)
+}
+
+// byDaemon returns the answer of the daemon, which may have been asked before main.
+func (h *hookRun) byDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer httpapi.HookReply, release string, err error) {
+	switch asked := early.Asked; {
+	case asked.ID == "":
+		return h.HookByDaemon(ctx, e, dir, data)
+	case errors.Is(asked.Err, os.ErrDeadlineExceeded) && asked.Works:
+		return answer, "", app.DaemonWasLate(address.WorkWait, true)
+	case errors.Is(asked.Err, os.ErrDeadlineExceeded):
+		return answer, "", app.DaemonWasLate(address.HookWait, false)
+	case asked.Err != nil:
+		return answer, "", asked.Err
+	default:
+		return answer, asked.Release, json.Unmarshal(asked.Body, &answer)
+	}
 }
 
 // skip leaves an event to another agent's own hook; "" if there is nothing to do.
@@ -302,13 +319,25 @@ func (h *hookRun) skip(e hook.Event, other string) {
 	here.Record(e, journal.Entry{Answer: journal.Answer{Reason: journal.ReasonSkipped + other + " runs it and has a hook of its own"}})
 }
 
-// answerHere answers in this process. Without a daemon it starts one, for faster hooks.
-func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDaemon bool) {
+// enoughTime is what a hook needs to do the daemon's work itself.
+const enoughTime = 100 * time.Millisecond
+
+// answerHere answers in this process, since the daemon did not. Without one it starts one, for faster
+// hooks.
+func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, why error) {
 	here, err := h.In(dir)
 	if err != nil {
 		h.out.pass(func() { h.fail(here, e, err) })
 		return
 	}
+	until := early.Started.Add(here.Settings.Hook.Budget)
+	if slow := (*app.SlowDaemonError)(nil); errors.As(why, &slow) && slow.Works && time.Until(until) < enoughTime {
+		h.out.pass(func() {
+			here.Record(e, journal.Entry{Undelivered: turn.ReasonLate, Answer: journal.Answer{Notes: h.notes()}})
+		})
+		return
+	}
+	noDaemon := errors.Is(why, daemon.ErrAway)
 	if !noDaemon { // the daemon may still answer, for nobody
 		own := e
 		own.ID = journal.NewID()
@@ -316,8 +345,12 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDa
 		e = own
 		h.event.Store(&e)
 	}
-	until := started.Add(here.Settings.Hook.Budget)
 	h.timer.Reset(time.Until(until))
+	if here.Settings.Daemon.Start && noDaemon && e.Kind != hook.Tool {
+		var starting sync.WaitGroup
+		starting.Go(func() { _ = startDaemon(ctx, here) }) // meanwhile: the next hook may come at once
+		defer starting.Wait()
+	}
 	with := here.WithService
 	if e.Kind == hook.Tool && e.Failed == nil {
 		with = here.WithoutIndex
@@ -334,8 +367,5 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDa
 	}
 	if err != nil {
 		h.out.pass(func() { h.fail(here, e, err) })
-	}
-	if here.Settings.Daemon.Start && noDaemon && e.Kind != hook.Tool {
-		_ = startDaemon(ctx, here)
 	}
 }

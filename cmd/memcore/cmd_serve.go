@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/inject/daemon"
+	"github.com/memcore/memcore/inject/daemon/address"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app"
@@ -261,7 +262,7 @@ func daemonStatus(ctx context.Context, a *cli) error {
 	ctx, stop := context.WithTimeout(ctx, app.DaemonWait)
 	defer stop()
 	var h httpapi.Health
-	if _, err := at.Call(ctx, http.MethodGet, "/v1/health", nil, &h); errors.Is(err, daemon.ErrAway) && !errors.Is(err, daemon.ErrFolder) {
+	if _, err := at.Call(ctx, http.MethodGet, "/v1/health", nil, &h); errors.Is(err, daemon.ErrAway) && !errors.Is(err, address.ErrFolder) {
 		a.note("no daemon is running; hooks start one, and 'memcore serve' runs one here")
 		return nil
 	} else if errors.Is(err, context.DeadlineExceeded) {

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/memcore/memcore/cmd/memcore/early"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/text/plain"
 )
@@ -25,7 +26,7 @@ const (
 	exitInterrupted = 130 // ctrl-C
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(os.Args[1:], early.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// net/http prints there what a server sends unasked, which may repeat a key.

@@ -11,11 +11,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/cmd/memcore/early"
 	"github.com/memcore/memcore/internal/app"
 )
 
 func TestMain(m *testing.M) {
-	memcore := func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+	memcore := func() { os.Exit(run(os.Args[1:], early.Stdin, os.Stdout, os.Stderr)) }
 	testscript.Main(m, map[string]func(){
 		"memcore":    memcore,
 		olderProgram: func() { release = "v1.0.0"; memcore() },

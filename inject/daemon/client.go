@@ -16,15 +16,12 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"github.com/memcore/memcore/inject/daemon/address"
 	"github.com/memcore/memcore/internal/jsonfile"
 )
 
-var (
-	// ErrAway means that no daemon answers.
-	ErrAway = errors.New("no daemon answers")
-	// ErrFolder means that none can, since another user may have changed its folder.
-	ErrFolder = errors.New("is not a folder that only its owner, who has to be you, can write to; look at what is in it, and remove it")
-)
+// ErrAway means that no daemon answers.
+var ErrAway = errors.New("no daemon answers")
 
 // maxReply bounds an answer, in bytes.
 const maxReply = 64 << 20
@@ -44,7 +41,7 @@ func (p Place) Call(ctx context.Context, method, path string, in, out any) (vers
 	if err != nil {
 		return "", err
 	}
-	if err := owned(filepath.Dir(p.socket)); err != nil {
+	if err := address.Owned(filepath.Dir(p.socket)); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	var dialer net.Dialer

@@ -8,8 +8,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/memcore/memcore/inject/daemon/address"
 	"github.com/memcore/memcore/internal/userdir"
 	"github.com/memcore/memcore/internal/web/overload"
 )
@@ -32,18 +31,8 @@ type Place struct {
 	socket string
 }
 
-// maxSocket suits all systems, in bytes.
-const maxSocket = 100
-
-// At returns the place in a folder. Long paths have their socket in shared().
-func At(dir string) Place {
-	p := Place{dir: dir, socket: filepath.Join(dir, "memcore.sock")}
-	if len(p.socket) > maxSocket {
-		sum := sha256.Sum256([]byte(dir))
-		p.socket = filepath.Join(shared(), fmt.Sprintf("memcore-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])), "memcore.sock")
-	}
-	return p
-}
+// At returns the place in a folder.
+func At(dir string) Place { return Place{dir: dir, socket: address.Socket(dir)} }
 
 // Socket returns the path of the socket.
 func (p Place) Socket() string { return p.socket }
@@ -286,7 +275,7 @@ func makeOwn(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("daemon: %w", err)
 	}
-	if err := owned(dir); err != nil {
+	if err := address.Owned(dir); err != nil {
 		return err
 	}
 	if _, err := userdir.Keep(dir); err != nil {

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/inject/daemon/address"
 )
 
 var quietLog = slog.New(slog.DiscardHandler)
@@ -207,7 +209,7 @@ func TestForeignFolder(t *testing.T) {
 	require.NoError(t, os.Chmod(p.dir, 0o777))
 	_, err := p.Call(t.Context(), http.MethodGet, "/", nil, nil)
 	require.ErrorIs(t, err, ErrAway)
-	require.ErrorIs(t, err, ErrFolder)
+	require.ErrorIs(t, err, address.ErrFolder)
 	stop()
 	require.NoError(t, <-ended)
 }

@@ -3,7 +3,6 @@
 package daemon
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -11,21 +10,6 @@ import (
 
 	"github.com/memcore/memcore/internal/userdir"
 )
-
-// shared returns a folder of all users, with a short path.
-func shared() string { return "/tmp" }
-
-// owned refuses a folder that others may have changed.
-func owned(dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return fmt.Errorf("daemon: %w", err)
-	}
-	if !info.IsDir() || !userdir.IsOwn(info) || info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("daemon: %s %w", dir, ErrFolder)
-	}
-	return nil
-}
 
 // trustworthy reports whether only the user and root can change a program.
 func trustworthy(program string) bool {

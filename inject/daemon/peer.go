@@ -1,13 +1,13 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
 	"net"
-	"os"
+
+	"github.com/memcore/memcore/inject/daemon/address"
 )
 
-// checkPeer refuses other users, should the folder no longer do so.
+// checkPeer refuses other users at the other end of a connection.
 func checkPeer(conn net.Conn, rootToo bool) error {
 	local, ok := conn.(*net.UnixConn)
 	if !ok {
@@ -17,12 +17,9 @@ func checkPeer(conn net.Conn, rootToo bool) error {
 	if err != nil {
 		return fmt.Errorf("daemon: %w", err)
 	}
-	uid, failed := 0, error(nil)
-	if err := errors.Join(raw.Control(func(fd uintptr) { uid, failed = peerUser(int(fd)) }), failed); err != nil {
+	var refused error
+	if err := raw.Control(func(fd uintptr) { refused = address.CheckPeer(int(fd), rootToo) }); err != nil {
 		return fmt.Errorf("daemon: the user at the other end of the socket: %w", err)
 	}
-	if uid == os.Geteuid() || rootToo && uid == 0 {
-		return nil
-	}
-	return fmt.Errorf("daemon: the other end of the socket is user %d, not you", uid)
+	return refused
 }

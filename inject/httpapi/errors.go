@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/memcore/memcore/internal/kind"
 )
@@ -64,6 +65,7 @@ func Reply(w http.ResponseWriter, status int, body any) {
 
 func write(w http.ResponseWriter, status int, data []byte) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)+1)) // hooks read no pieces
 	w.WriteHeader(status)
 	_, _ = w.Write(append(data, '\n'))
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/text/sanitize"
+	"github.com/memcore/memcore/internal/userdir"
 )
 
 // A Remote is the memory service that the user has configured.
@@ -211,7 +212,7 @@ func (r Remote) KeepKey(key string) error {
 	if err := safefile.MkdirAll(at.State, 0o700); err != nil {
 		return err
 	}
-	return safefile.Replace(at.State, config.ServiceKeyFile, []byte(key+"\n"), 0o600)
+	return safefile.Replace(at.State, userdir.ServiceKeyFile, []byte(key+"\n"), 0o600)
 }
 
 func remove(file string) error {

@@ -11,6 +11,9 @@ import (
 // name is memcore's folder in those of the system.
 const name = "memcore"
 
+// ServiceKeyFile is in the folder of the state.
+const ServiceKeyFile = "service.key"
+
 // Cache returns the folder of what memcore can make again.
 func Cache() (string, error) {
 	dir, err := os.UserCacheDir()

@@ -1,6 +1,6 @@
 //go:build darwin || freebsd
 
-package daemon
+package address
 
 import "golang.org/x/sys/unix"
 

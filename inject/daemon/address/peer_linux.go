@@ -1,9 +1,9 @@
-package daemon
+package address
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 func peerUser(fd int) (uid int, err error) {
-	who, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	who, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !freebsd
 
-package daemon
+package address
 
 import "os"
 

@@ -36,8 +36,6 @@ const (
 	JournalFile = "journal.jsonl"
 	// ForgottenFile is in the folder of the state.
 	ForgottenFile = "forgotten.json"
-	// ServiceKeyFile is in the folder of the state.
-	ServiceKeyFile = "service.key"
 )
 
 // Embeddings caches vectors for all workspaces.
@@ -53,7 +51,7 @@ func (p Folders) Models() string { return filepath.Join(p.Root, modelsFolder) }
 func (p Folders) Undo() string { return filepath.Join(p.State, undoFolder) }
 
 // ServiceKey has the key of the memory service.
-func (p Folders) ServiceKey() string { return filepath.Join(p.State, ServiceKeyFile) }
+func (p Folders) ServiceKey() string { return filepath.Join(p.State, userdir.ServiceKeyFile) }
 
 // ServiceContext has curated memory of the memory service, as it was last.
 func (p Folders) ServiceContext() string {

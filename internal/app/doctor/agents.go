@@ -10,6 +10,7 @@ import (
 
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/inject/daemon"
+	"github.com/memcore/memcore/inject/daemon/address"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
@@ -102,7 +103,7 @@ func (d *doctor) daemon(ctx context.Context) {
 	var h httpapi.Health
 	_, err = at.Call(ctx, http.MethodGet, "/v1/health", nil, &h)
 	switch {
-	case errors.Is(err, daemon.ErrFolder):
+	case errors.Is(err, address.ErrFolder):
 		d.warn("daemon", "", "hooks do without one, more slowly: %v", err)
 	case errors.Is(err, daemon.ErrAway):
 		d.ok("daemon", "not running; hooks start it, and everything works without it")

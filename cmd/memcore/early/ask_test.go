@@ -1,0 +1,218 @@
+//go:build unix
+
+package early
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/inject/daemon/address"
+)
+
+// left is what a hook's process leaves to the command.
+type left struct {
+	Answer
+	Why   string // Answer.Err
+	Stdin int    // bytes that the command can read
+}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "hook" { // Asked did not end the process
+		text, _ := io.ReadAll(Stdin)
+		l := left{Asked, fmt.Sprint(Asked.Err), len(text)}
+		l.Err = nil
+		_ = json.NewEncoder(os.Stdout).Encode(l)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// newHome returns a folder whose path leaves room for that of a socket.
+func newHome(t *testing.T) string {
+	home, err := os.MkdirTemp("", "home")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(home) })
+	home, err = filepath.EvalSymlinks(home)
+	require.NoError(t, err)
+	return home
+}
+
+// hook runs this test as a hook with a daemon that answers by handle. It returns what the hook wrote
+// if it ended before main, else what it leaves.
+func hook(t *testing.T, home, event string, handle http.HandlerFunc, variables ...string) (wrote string, rest *left) {
+	t.Helper()
+	run := filepath.Join(home, "cache", "memcore", "run")
+	require.NoError(t, os.MkdirAll(run, 0o700))
+	listener, err := net.Listen("unix", address.Socket(run))
+	require.NoError(t, err)
+	server := &http.Server{Handler: handle}
+	go server.Serve(listener)
+	defer server.Close()
+	command := exec.Command(os.Args[0], "hook", "claude-code")
+	command.Dir, command.Stdin = home, strings.NewReader(event)
+	command.Env = append([]string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache")}, variables...)
+	out, err := command.Output()
+	if err == nil {
+		return string(out), nil
+	}
+	rest = &left{}
+	require.NoError(t, json.Unmarshal(out, rest), string(out))
+	return "", rest
+}
+
+const prompt = `{"session_id":"s","cwd":"/project","hook_event_name":"UserPromptSubmit","prompt":"which port?"}`
+
+// answers replies to every request, as a daemon of this release does.
+func answers(reply string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body)
+		w.Header().Set("X-Memcore-Version", release())
+		w.Header().Set("Content-Length", fmt.Sprint(len(reply)))
+		_, _ = io.WriteString(w, reply)
+	}
+}
+
+func TestTheDaemonAnswersBeforeMain(t *testing.T) {
+	for name, tt := range map[string]struct{ event, dir string }{
+		"a prompt":                    {prompt, "/project"},
+		"a workspace's first root":    {`{"workspace_roots":["/root"],"hook_event_name":"beforeSubmitPrompt"}`, "/root"},
+		"no folder but the process's": {`{"hook_event_name":"Stop"}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := newHome(t)
+			var got request
+			long := strings.Repeat("known ", 10_000)
+			wrote, rest := hook(t, home, tt.event, func(w http.ResponseWriter, r *http.Request) {
+				require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
+				answers(`{"reply":"`+long+`"}`)(w, r)
+			})
+			require.Nil(t, rest)
+			require.Equal(t, long, wrote)
+			if tt.dir == "" {
+				tt.dir = home
+			}
+			require.Equal(t, request{tt.dir, "claude-code", json.RawMessage(tt.event), got.ID}, got)
+			require.Len(t, got.ID, 16)
+		})
+	}
+}
+
+// What is not plain is left to the command, with all that was read and what the daemon said.
+func TestTheRestIsLeftToTheCommand(t *testing.T) {
+	asked := func(body string) func(*testing.T, *left) {
+		return func(t *testing.T, l *left) {
+			require.Len(t, l.ID, 16)
+			require.Equal(t, body, string(l.Body))
+		}
+	}
+	failed := func(why string, works bool) func(*testing.T, *left) {
+		return func(t *testing.T, l *left) {
+			require.Len(t, l.ID, 16)
+			require.Empty(t, l.Body)
+			require.Contains(t, l.Why, why)
+			require.Equal(t, works, l.Works)
+		}
+	}
+	unasked := func(t *testing.T, l *left) { require.Equal(t, Answer{}, l.Answer) }
+	never := make(chan struct{})
+	defer close(never)
+	for name, tt := range map[string]struct {
+		event     string
+		handle    http.HandlerFunc
+		variables []string
+		check     func(*testing.T, *left)
+	}{
+		"what was told":      {prompt, answers(`{"reply":"a","told":["1"]}`), nil, asked(`{"reply":"a","told":["1"]}`)},
+		"an index is wanted": {prompt, answers(`{"reply":"","index":"/p"}`), nil, asked(`{"reply":"","index":"/p"}`)},
+		"another release": {prompt, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			w.Header().Set("X-Memcore-Version", "v0.0.1")
+			_, _ = io.WriteString(w, "{}")
+		}, nil, func(t *testing.T, l *left) { require.Equal(t, "v0.0.1", l.Release) }},
+		"an error": {prompt, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}, nil, failed("503", true)},
+		"an answer in pieces": {prompt, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			_ = http.NewResponseController(w).Flush()
+		}, nil, failed("200 OK", true)},
+		"no sign of life": {prompt, func(http.ResponseWriter, *http.Request) { <-never }, nil, failed("timeout", false)},
+		"too much work": {prompt, func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			<-never
+		}, nil, failed("timeout", true)},
+		"a setting":            {prompt, answers("{}"), []string{"MEMCORE_EMBEDDER=none"}, unasked},
+		"another agent's hook": {prompt, answers("{}"), []string{"CURSOR_VERSION=1"}, unasked},
+		"an unknown event":     {`{"hook_event_name":"Setup"}`, answers("{}"), nil, unasked},
+		"no JSON":              {"which port?", answers("{}"), nil, unasked},
+		"a long event":         {`{"hook_event_name":"Stop","x":"` + strings.Repeat("x", maxEvent) + `"}`, answers("{}"), nil, unasked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrote, rest := hook(t, newHome(t), tt.event, tt.handle, tt.variables...)
+			require.NotNil(t, rest, wrote)
+			tt.check(t, rest)
+			require.Equal(t, len(tt.event), rest.Stdin)
+		})
+	}
+}
+
+// A daemon that gives no sign of life twice in a row is not asked, nor one that another user may have
+// replaced, nor one that asks a memory service.
+func TestWhenTheDaemonIsNotAsked(t *testing.T) {
+	plain := answers(`{"reply":"answered"}`)
+	for name, prepare := range map[string]func(home, run string){
+		"late": func(_, run string) { address.LatenessIn(run).Note(2 * address.Silent) },
+		"open": func(_, run string) { require.NoError(t, os.Chmod(run, 0o777)) },
+		"service": func(home, _ string) {
+			state := filepath.Join(home, "state", "memcore")
+			require.NoError(t, os.MkdirAll(state, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(state, "service.key"), nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := newHome(t)
+			run := filepath.Join(home, "cache", "memcore", "run")
+			require.NoError(t, os.MkdirAll(run, 0o700))
+			state := "XDG_STATE_HOME=" + filepath.Join(home, "state")
+			wrote, rest := hook(t, home, prompt, plain, state)
+			require.Nil(t, rest)
+			require.Equal(t, "answered", wrote)
+			prepare(home, run)
+			_, rest = hook(t, home, prompt, plain, state)
+			require.NotNil(t, rest)
+			require.Empty(t, rest.ID)
+		})
+	}
+}
+
+// An agent that reads no more gets no part of an answer, and the command knows.
+func TestAnAnswerThatCannotBeWritten(t *testing.T) {
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, read.Close())
+	home := newHome(t)
+	run := filepath.Join(home, "cache", "memcore", "run")
+	require.NoError(t, os.MkdirAll(run, 0o700))
+	listener, err := net.Listen("unix", address.Socket(run))
+	require.NoError(t, err)
+	server := &http.Server{Handler: answers(`{"reply":"answered"}`)}
+	go server.Serve(listener)
+	defer server.Close()
+	command := exec.Command(os.Args[0], "hook", "claude-code")
+	command.Dir, command.Stdin, command.Stdout = home, bytes.NewReader([]byte(prompt)), write
+	command.Env = []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache")}
+	err = command.Run()
+	require.Error(t, err, "the rest of the program runs")
+}

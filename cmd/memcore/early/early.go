@@ -1,0 +1,35 @@
+// Package early asks the daemon for the answer to a hook before the rest of the program is
+// initialised, which takes longer than to ask.
+//
+// Go initialises first the packages that import least. This one imports little, so its turn comes
+// before that of the libraries with large tables. It ends the process after a plain answer, and
+// leaves everything else to the command.
+package early
+
+import (
+	"io"
+	"os"
+	"time"
+)
+
+// Started is about when the process started.
+var Started = time.Now()
+
+// Stdin is standard input, also if some of it was read.
+var Stdin io.Reader = os.Stdin
+
+// An Answer is the daemon's to the hook that this process is.
+type Answer struct {
+	// ID is of the event, as the daemon knows it; "" if the daemon was not asked.
+	ID string
+	// Body is the answer, Release that of the daemon.
+	Body    []byte
+	Release string
+	// Err is why there is no answer. It wraps os.ErrDeadlineExceeded if the daemon was late.
+	Err error
+	// Works says that the daemon has taken the request.
+	Works bool
+}
+
+// Asked is what the daemon answered before main. The command has to do the rest.
+var Asked = ask()
