@@ -83,7 +83,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 // isUsers reports whether a log is the user's own: agents keep it outside of the project, or the
 // user trusts that.
 func (x Index) isUsers(document string) bool {
-	return x.w.Trusted() || strings.HasPrefix(document, "~/") || strings.HasPrefix(document, session.PathPrefix) || filepath.IsAbs(document)
+	return strings.HasPrefix(document, "~/") || strings.HasPrefix(document, session.PathPrefix) || filepath.IsAbs(document) || x.w.Trusted()
 }
 
 // Reranking sets the configured reranker, if any.
