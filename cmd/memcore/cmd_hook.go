@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -282,6 +281,9 @@ func (h *hookRun) answer(ctx context.Context) {
 	h.event.Store(&e)
 	dir := app.DirOf(e, h.From())
 	answer, release, err := h.byDaemon(ctx, e, dir, data)
+	if errors.Is(err, daemon.ErrAway) && e.Kind != hook.Tool {
+		answer, release, err = h.byNewDaemon(ctx, e, dir, data)
+	}
 	if err != nil {
 		if slow := (*app.SlowDaemonError)(nil); errors.As(err, &slow) {
 			h.slow.Store(&slow.Why)
@@ -298,7 +300,7 @@ func (h *hookRun) answer(ctx context.Context) {
 func (h *hookRun) byDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer httpapi.HookReply, release string, err error) {
 	switch asked := early.Asked; {
 	case asked.ID == "":
-		return h.HookByDaemon(ctx, e, dir, data)
+		return h.HookByDaemon(ctx, e, dir, data, 0)
 	case errors.Is(asked.Err, os.ErrDeadlineExceeded) && asked.Works:
 		return answer, "", app.DaemonWasLate(address.WorkWait, true)
 	case errors.Is(asked.Err, os.ErrDeadlineExceeded):
@@ -307,6 +309,21 @@ func (h *hookRun) byDaemon(ctx context.Context, e hook.Event, dir string, data [
 		return answer, "", asked.Err
 	default:
 		return answer, asked.Release, json.Unmarshal(asked.Body, &answer)
+	}
+}
+
+// byNewDaemon starts the daemon and lets it answer: what it opens serves the next hooks, too.
+func (h *hookRun) byNewDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer httpapi.HookReply, release string, err error) {
+	here, err := h.In(dir)
+	if err != nil || !here.Settings.Daemon.Start || here.Override() != "" || startDaemon(ctx, here) != nil {
+		return answer, "", daemon.ErrAway
+	}
+	for {
+		answer, release, err = h.HookByDaemon(ctx, e, dir, data, max(time.Until(early.Started.Add(address.WorkWait)), time.Millisecond))
+		if !errors.Is(err, daemon.ErrAway) || time.Since(early.Started) > address.HookWait {
+			return answer, release, err
+		}
+		time.Sleep(2 * time.Millisecond) // until it listens
 	}
 }
 
@@ -322,8 +339,7 @@ func (h *hookRun) skip(e hook.Event, other string) {
 // enoughTime is what a hook needs to do the daemon's work itself.
 const enoughTime = 100 * time.Millisecond
 
-// answerHere answers in this process, since the daemon did not. Without one it starts one, for faster
-// hooks.
+// answerHere answers in this process, since the daemon did not.
 func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, why error) {
 	here, err := h.In(dir)
 	if err != nil {
@@ -346,11 +362,6 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, why 
 		h.event.Store(&e)
 	}
 	h.timer.Reset(time.Until(until))
-	if here.Settings.Daemon.Start && noDaemon && e.Kind != hook.Tool {
-		var starting sync.WaitGroup
-		starting.Go(func() { _ = startDaemon(ctx, here) }) // meanwhile: the next hook may come at once
-		defer starting.Wait()
-	}
 	with := here.WithService
 	if e.Kind == hook.Tool && e.Failed == nil {
 		with = here.WithoutIndex

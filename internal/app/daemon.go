@@ -67,8 +67,9 @@ func (w *Workspace) callDaemon(ctx context.Context, wait time.Duration, path str
 }
 
 // HookByDaemon lets the daemon answer a hook; data is the event as sent. It needs no Prepare. The
-// error wraps daemon.ErrAway without a daemon, and is a *SlowDaemonError if it is late.
-func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer httpapi.HookReply, release string, err error) {
+// error wraps daemon.ErrAway without a daemon, and is a *SlowDaemonError if it is late. new is how
+// long to wait for a daemon that was just started; 0 if it was not.
+func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, data []byte, new time.Duration) (answer httpapi.HookReply, release string, err error) {
 	folder, err := address.Folder()
 	if err != nil {
 		return answer, "", err
@@ -93,10 +94,14 @@ func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, 
 			wait, request.Within = patientWait, int(patientWait.Milliseconds())
 		}
 	}
+	as := address.Silent
+	if new > 0 {
+		wait, as = max(wait, new), address.Working
+	}
 	release, err = w.callDaemon(ctx, wait, "/v1/hook", request, &answer)
 	if errors.Is(err, context.DeadlineExceeded) {
-		late.Note(address.Silent)
-		return answer, release, DaemonWasLate(wait, false)
+		late.Note(as)
+		return answer, release, DaemonWasLate(wait, as == address.Working)
 	}
 	if err == nil {
 		late.Forget()
