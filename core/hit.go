@@ -44,6 +44,9 @@ type MemoryHit struct {
 	// Branch is the branch of the repository on which the conversation began, if its log says it.
 	Branch string    `json:"branch,omitempty"`
 	Time   time.Time `json:"time,omitzero"`
+	// Superseded is when the user said otherwise since, in the answer to a turn: in Result.Said, or in
+	// what the conversation was given.
+	Superseded time.Time `json:"superseded,omitzero"`
 	// Asked is the agent's question with which Text begins, if the user answers one, in the answer
 	// to a turn; see Told.
 	Asked string `json:"asked,omitempty"`

@@ -46,7 +46,8 @@ type Line struct {
 	Session   string    `json:"session,omitempty"`
 	Time      time.Time `json:"time,omitzero"`
 	Gone      bool      `json:"gone,omitempty"` // as in MemoryHit
-	// Later names a line of the same list with a later word on the same subject.
+	// Later names what has a later word on the same subject: another line of the list, or what the
+	// user said otherwise since.
 	Later string `json:"later,omitempty"`
 }
 

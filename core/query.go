@@ -314,8 +314,9 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 				result.Degraded = append(result.Degraded, why)
 			}
 		}
+		q.putLaterWords(result, &stated)
 		result.sayOnce(found.question, ranked, stated.had)
-		result.Lines = q.listLines(t, found.question, ranked, stated.near, *result)
+		result.Lines = q.listLines(t, found.question, ranked, stated, *result)
 	}
 	return nil
 }

@@ -36,12 +36,12 @@ const (
 // are ranked by exchanges and sections: a request that is answered in four pieces is one line, and
 // holds the words of all four. Where there are any, near statements precede them; these alone are
 // listed for a question about the user or the people they work with.
-func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate, near []Statement, has Result) []Line {
+func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate, stated turnStatements, has Result) []Line {
 	telling := relevance.TellingWords(t.Prompt, question)
 	if q.lines <= 0 || t.silence != "" || t.refersBack(relevance.MassOf(telling, ^uint64(0))) {
 		return nil
 	}
-	near = slices.DeleteFunc(near, func(s Statement) bool { return q.given[s.Name] || slices.ContainsFunc(has.Hits, s.comesFrom) })
+	near := slices.DeleteFunc(stated.near, func(s Statement) bool { return q.given[s.Name] || slices.ContainsFunc(has.Hits, s.comesFrom) })
 	near = near[:min(len(near), q.lines/2)]
 	units := q.rankedUnits(t, question, ranked, telling)
 	holds := func(sentence string) int { return bits.OnesCount64(holding(question, sentence)) }
@@ -67,6 +67,18 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 		}
 	}
 	markLater(lines, kept, telling)
+	for i, u := range kept {
+		s, ok := q.laterWord(u.claim(lines[i]), lines[i].Time, stated.claims, digest.Claim.Supersedes)
+		if !ok {
+			continue
+		}
+		lines[i].Later = s.Name
+		is := func(o Statement) bool { return o.Key == s.Key }
+		if !q.given[s.Key] && !q.given[s.Name] && !slices.ContainsFunc(slices.Concat(near, has.Said), is) && len(near) < maxListed {
+			near = append(near, s)
+		}
+	}
+	lines = lines[:min(len(lines), q.lines-len(near))]
 	if len(lines) == 0 && !t.AsksOfOurs() {
 		return nil
 	}
@@ -75,6 +87,14 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 		said[i] = s.line()
 	}
 	return append(said, lines...)
+}
+
+// claim returns what a unit is known for, a sentence a line, as far as it may be superseded.
+func (u rankedUnit) claim(l Line) string {
+	if u.exchange != nil {
+		return u.exchange.Request + "\n" + u.exchange.Outcome
+	}
+	return l.Request + "\n" + l.Outcome
 }
 
 // isSaid reports whether the conversation gets, or was given, what the user stated where an

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/digest"
@@ -43,9 +44,8 @@ type Statement struct {
 const (
 	// maxSaid is how many statements a turn gets.
 	maxSaid = 2
-	// sameSubject is the share of its telling words that a statement has in common with a newer one
-	// on the same subject, which replaces it.
-	sameSubject = 0.5
+	// sameReply is the least overlap of a reply and a statement that says it.
+	sameReply = 0.5
 	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is
 	// minSaid; telling words in common count as sharedWord of that once. Without a cosine each
 	// counts as wordAlone, if they are half of the prompt's. Statements that share no word with an
@@ -81,6 +81,14 @@ type turnStatements struct {
 	said []Statement // governs it
 	near []Statement // may govern it, for a list
 	had  []Statement // governs it, and the conversation has it already
+	// claims are of all that was asked for; what they supersede does not come without them.
+	claims []claimed
+}
+
+// A claimed is a candidate for a statement with what it claims.
+type claimed struct {
+	*candidate
+	claim func() digest.Claim
 }
 
 // said returns what the user once stated about a prompt, and what failed meanwhile: that costs the
@@ -133,8 +141,11 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 	if t.question {
 		least = minAsked
 	}
+	all.claims = make([]claimed, len(g.candidates))
+	for i, c := range g.candidates {
+		all.claims[i] = claimed{c, sync.OnceValue(func() digest.Claim { return digest.ClaimOf(c.Text) })}
+	}
 	var found, others []Statement
-	var texts []words // of the candidates, if any may govern the prompt
 	for _, c := range g.candidates {
 		if c.value < minListed || c.value < least && len(others) >= 2*maxListed {
 			break
@@ -144,14 +155,8 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 			continue
 		}
 		isNear := c.value >= least && (s.Standing || c.value >= minOnce)
-		if texts == nil {
-			texts = make([]words, len(g.candidates))
-			for i, other := range g.candidates {
-				texts[i] = wordsOf(other.Text)
-			}
-		}
-		if newer := q.laterWord(s, g.candidates, texts); newer != nil {
-			s = q.statementAt(newer)
+		if newer, ok := q.laterWord(s.Text, s.Time, all.claims, digest.Claim.Replaces); ok {
+			s = newer
 		}
 		switch s.Score = min(c.value, 1); {
 		case isNear:
@@ -183,22 +188,71 @@ func (s Statement) line() Line {
 		StartLine: s.Line, EndLine: s.Line, Session: s.Session, Time: s.Time, Gone: s.Gone}
 }
 
-// laterWord returns the newest of the candidates that the user said on the subject of a statement
-// after it, or nil. texts are their words. It need not be near the prompt itself: "Valkey, not
-// Redis" is farther from "set up the cache" than "Redis" was.
-func (q *query) laterWord(s Statement, all []*candidate, texts []words) (newest *candidate) {
-	said := wordsOf(s.Text)
-	for i, c := range all {
+// laterWord returns the newest of the claims that the user made after a time and that replaces, in
+// some sense, what a text says. It need not be near the prompt itself: "Valkey, not Redis" is farther
+// from "set up the cache" than "Redis" was.
+func (q *query) laterWord(text string, since time.Time, all []claimed, replaces func(later, earlier digest.Claim) bool) (newest Statement, ok bool) {
+	var earlier []digest.Claim // of the text's sentences, if anything is later
+	for _, c := range all {
 		at := c.record.Time
-		if !at.After(s.Time) || newest != nil && !at.After(newest.record.Time) || texts[i].overlap(said) < sameSubject {
+		if !at.After(since) || ok && !at.After(newest.Time) {
 			continue
 		}
-		if now := q.statementAt(c); now.Kind != digest.Correction && !q.filtered(now) {
-			newest = c
+		if earlier == nil {
+			earlier = claimsOf(text)
+		}
+		if !slices.ContainsFunc(earlier, func(e digest.Claim) bool { return replaces(c.claim(), e) }) {
+			continue
+		}
+		if now := q.statementAt(c.candidate); now.Kind != digest.Correction && !q.filtered(now) {
+			newest, ok = now, true
 		}
 	}
-	return newest
+	return newest, ok
 }
+
+// putLaterWords adds to a result what the user said since that supersedes a hit, and marks the hit:
+// neither an answer nor a document comes without that. What the user themselves said before goes, as
+// does a hit for whose later word there is no room.
+func (q *query) putLaterWords(r *Result, all *turnStatements) {
+	var kept []MemoryHit
+	for _, h := range r.Hits {
+		s, ok := q.laterWord(h.Text, h.Time, all.claims, digest.Claim.Supersedes)
+		is := func(o Statement) bool { return o.Key == s.Key }
+		if !ok || h.Time.IsZero() {
+			kept = append(kept, h)
+			continue
+		}
+		switch isHad := q.given[s.Key] || q.given[s.AtStart()]; {
+		case slices.ContainsFunc(r.Said, is), slices.ContainsFunc(all.had, is):
+		case isHad:
+			all.had = append(all.had, s)
+		case len(r.Said) == maxSaid:
+			continue
+		default:
+			r.Said = append(r.Said, s)
+		}
+		if !saidByUser(h.Kind, h.Speaker) {
+			h.Superseded = s.Time
+			kept = append(kept, h)
+		}
+	}
+	r.Hits = kept
+}
+
+// claimsOf returns what each sentence of a text claims; a statement is one claim.
+func claimsOf(text string) (all []digest.Claim) {
+	if len(text) <= maxOneClaim && !strings.Contains(text, "\n") {
+		return []digest.Claim{digest.ClaimOf(text)}
+	}
+	for _, sentence := range sentencesOf(text) {
+		all = append(all, digest.ClaimOf(sentence))
+	}
+	return all
+}
+
+// maxOneClaim is how long a statement is, in bytes.
+const maxOneClaim = 300
 
 const startPrefix = "start-"
 
@@ -262,12 +316,12 @@ func withoutReplaced(all []Statement) (kept []Statement, before map[string]int) 
 	all = slices.Clone(all)
 	newestFirst(all)
 	before = map[string]int{}
-	var texts []words
+	var claims []digest.Claim
 	for _, s := range all[:min(len(all), maxCompared)] {
-		said := wordsOf(s.Text)
-		newer := slices.IndexFunc(texts, func(w words) bool { return w.overlap(said) >= sameSubject })
+		claim := digest.ClaimOf(s.Text)
+		newer := slices.IndexFunc(claims, func(c digest.Claim) bool { return c.Replaces(claim) })
 		if newer < 0 {
-			kept, texts = append(kept, s), append(texts, said)
+			kept, claims = append(kept, s), append(claims, claim)
 		} else if kept[newer].Session != s.Session && !kept[newer].Time.Equal(s.Time) { // else it is a copy of the session
 			before[kept[newer].Key]++
 		}
@@ -401,22 +455,20 @@ func (r *Result) sayOnce(question relevance.Query, ranked []*candidate, had []St
 	if len(stated) == 0 {
 		return
 	}
-	texts := make([]words, len(stated))
+	claims := make([]digest.Claim, len(stated))
 	for i, s := range stated {
-		texts[i] = wordsOf(s.Text)
+		claims[i] = digest.ClaimOf(s.Text)
 	}
-	// A passage is outdated if the user has said something else on its subject since.
+	// A passage is outdated if the user has said it again, or otherwise, since.
 	outdated := func(h MemoryHit) bool {
-		if !saidByUser(h.Kind, h.Speaker) {
-			return false
-		}
-		said := wordsOf(h.Text)
-		for i, s := range stated {
-			if h.Time.Before(s.Time) && texts[i].overlap(said) >= sameSubject {
-				return true
+		return saidByUser(h.Kind, h.Speaker) && slices.ContainsFunc(claimsOf(h.Text), func(earlier digest.Claim) bool {
+			for i, s := range stated {
+				if h.Time.Before(s.Time) && claims[i].Replaces(earlier) {
+					return true
+				}
 			}
-		}
-		return false
+			return false
+		})
 	}
 	from := func(h MemoryHit) (some []Statement) {
 		for _, s := range r.Said {
@@ -456,7 +508,7 @@ func (r *Result) sayOnce(question relevance.Query, ranked []*candidate, had []St
 
 // unlessSaid returns a reply, or "" if it repeats a statement.
 func unlessSaid(reply string, said []Statement) string {
-	if slices.ContainsFunc(said, func(s Statement) bool { return wordsOf(reply).overlap(wordsOf(s.Text)) >= sameSubject }) {
+	if slices.ContainsFunc(said, func(s Statement) bool { return wordsOf(reply).overlap(wordsOf(s.Text)) >= sameReply }) {
 		return ""
 	}
 	return reply

@@ -3,9 +3,12 @@ package core_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,6 +80,53 @@ func TestLaterWord(t *testing.T) {
 		require.Empty(t, again.Said, prompt)
 		require.Empty(t, again.Hits, "%s: the session began with the later word", prompt)
 	}
+}
+
+// What the user said otherwise since comes before the document that it supersedes, which says when;
+// what they said before does not come at all.
+func TestSupersededBySaid(t *testing.T) {
+	before := time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
+	now := "from now on the preview server runs on port 3055"
+	files := map[string]string{
+		"notes/ports.md":      "# Ports\n\nThe preview server runs on port 3044. Start the preview server with make preview, and open it in the browser.\n",
+		"sessions/old.jsonl":  claudeLog("old", "user: the preview server runs on port 3044 from now on", "assistant: The preview server runs on port 3044, as its script and the compose file say."),
+		"sessions/new.jsonl":  later(claudeLog("new", "user: why is the tide wrong?", "assistant: The tide was wrong since the gauge of the harbour was read in feet.", "user: "+now, "assistant: OK.")),
+		"sessions/else.jsonl": claudeLog("else", "user: list the tides", "assistant: The tides of the harbour stand in a table, one row an hour."),
+	}
+	ask := func(dated time.Time, o core.RetrieveOptions) core.Result {
+		m, memory := openLogs(t, files, nil)
+		require.NoError(t, os.Chtimes(filepath.Join(memory, "notes", "ports.md"), dated, dated))
+		_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: true})
+		require.NoError(t, err)
+		result, err := m.RetrieveRelevant(t.Context(), "how do I start the preview server with make, and on which port does it run?", o)
+		require.NoError(t, err)
+		return result
+	}
+	superseded := func(r core.Result) map[string]bool {
+		all := map[string]bool{}
+		for _, h := range r.Hits {
+			require.NotEqual(t, "user", h.Speaker)
+			all[h.Path] = !h.Superseded.IsZero()
+		}
+		return all
+	}
+	r := ask(before, core.RetrieveOptions{})
+	for _, x := range ask(before, core.RetrieveOptions{Explain: true}).Rejected {
+		t.Log(x.Path, x.StartLine, x.Score, x.Explain.Verdict, x.Text)
+	}
+	require.Equal(t, []string{now}, texts(r.Said))
+	require.Equal(t, map[string]bool{"notes/ports.md": true}, superseded(r))
+	given := []string{r.Said[0].Key}
+	r = ask(before, core.RetrieveOptions{Given: given})
+	require.Empty(t, r.Said, "the conversation has it")
+	require.Equal(t, map[string]bool{"notes/ports.md": true}, superseded(r))
+	r = ask(before.AddDate(1, 0, 0), core.RetrieveOptions{})
+	require.False(t, superseded(r)["notes/ports.md"], "the document is newer")
+
+	r = ask(before, core.RetrieveOptions{Lines: core.MaxLines, Limit: 1})
+	require.Len(t, r.Lines, 1)
+	require.Equal(t, "sessions/old.jsonl", r.Lines[0].Path)
+	require.Equal(t, r.Said[0].Name, r.Lines[0].Later)
 }
 
 // What the user said that is less near has a place in a list, and alone if the question is about

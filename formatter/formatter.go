@@ -201,7 +201,7 @@ func Text(hit core.MemoryHit) string {
 func Shown(hit core.MemoryHit) core.MemoryHit {
 	shown := core.MemoryHit{ID: hit.ID, Text: Text(hit), Score: hit.Score, Source: cite(hit.Source), TokenEstimate: hit.TokenEstimate,
 		Scope: hit.Scope, Kind: hit.Kind, Path: cite(hit.Path), StartLine: hit.StartLine, EndLine: hit.EndLine, Session: sanitize.Name(hit.Session), Speaker: sanitize.Speaker(hit.Speaker),
-		Time: hit.Time, States: hit.States, Exact: hit.Exact, Gone: hit.Gone}
+		Time: hit.Time, Superseded: hit.Superseded, States: hit.States, Exact: hit.Exact, Gone: hit.Gone}
 	for _, citation := range hit.Also {
 		shown.Also = append(shown.Also, cite(citation))
 	}
@@ -275,6 +275,9 @@ func attribution(hit core.MemoryHit) string {
 	}
 	if branch := branchOf(hit); branch != "" {
 		said = append(said, "on branch "+branch)
+	}
+	if !hit.Superseded.IsZero() {
+		said = append(said, "superseded by what the user said"+on(hit.Superseded))
 	}
 	if request := requestOf(hit); request != "" {
 		said = append(said, request)
