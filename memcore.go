@@ -170,14 +170,12 @@ type Message = turn.Message
 // waits at most one second for memory. For other types of messages see packages inject/turn and
 // inject/turn/goopenai.
 func (m *Memory) Inject(ctx context.Context, messages []Message) ([]Message, turn.Report) {
-	options := turn.Options{Retrieve: m.options.Retrieve, Logger: m.options.Logger}
-	if m.curated != nil || m.options.Start != nil {
-		options.System = m.system
-	}
+	options := turn.Options{Retrieve: m.options.Retrieve, Logger: m.options.Logger, System: m.system}
 	return turn.Messages(ctx, retriever{m}, messages, options)
 }
 
-// system returns text of the system message: curated memory, and what a session begins with.
+// system returns text of the system message: curated memory, what a session begins with, and what the
+// user said for all later work.
 func (m *Memory) system(ctx context.Context) (text turn.System, err error) {
 	if m.curated != nil {
 		var memory curated.Memory
@@ -189,10 +187,18 @@ func (m *Memory) system(ctx context.Context) (text turn.System, err error) {
 			}
 		}
 	}
+	var start formatter.Start
 	if m.options.Start != nil {
-		start, failed := m.options.Start(ctx)
-		text.Reference, err = formatter.Reference(start), errors.Join(err, failed)
+		var failed error
+		start, failed = m.options.Start(ctx)
+		err = errors.Join(err, failed)
 	}
+	if len(start.Standing) == 0 {
+		var failed error
+		start.Standing, failed = m.manager.Standing(ctx, core.MaxStanding, core.MaxStandingTokens)
+		err = errors.Join(err, failed)
+	}
+	text.Reference, text.Standing = formatter.Reference(start), start.Standing
 	return text, err
 }
 

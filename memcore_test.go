@@ -170,6 +170,29 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// What the user said for all later work is in the system message of each request, and not beside it.
+func TestStandingIsInTheSystemMessage(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "s1.jsonl"), `{"type":"user","sessionId":"s1","uuid":"a","timestamp":"2026-05-01T09:00:00Z","message":{"role":"user","content":"From now on the preview server always runs on port 3044."}}
+{"type":"assistant","sessionId":"s1","uuid":"b","timestamp":"2026-05-01T09:01:00Z","message":{"role":"assistant","id":"m1","content":"Done."}}
+`)
+	memory := open(t, dir, memcore.Options{Index: filepath.Join(t.TempDir(), "index")})
+	require.NoError(t, memory.Wait(t.Context()))
+	for _, messages := range [][]memcore.Message{
+		{{Role: "user", Text: "start the preview server"}},
+		{{Role: "user", Text: "Hi"}, {Role: "assistant", Text: "Hello"}, {Role: "user", Text: "start the preview server"}},
+	} {
+		got, report := memory.Inject(t.Context(), messages)
+		require.Zero(t, report.Said)
+		require.Equal(t, "system", got[0].Role)
+		all := ""
+		for _, m := range got {
+			all += m.Text
+		}
+		require.Equal(t, 1, strings.Count(all, "port 3044"), all)
+	}
+}
+
 // A program that imports memcore gets few modules, and none for settings, logs, metrics or clients.
 func TestLinksFewModules(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".").Output()

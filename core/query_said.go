@@ -329,6 +329,12 @@ func withoutReplaced(all []Statement) (kept []Statement, before map[string]int) 
 	return kept, before
 }
 
+const (
+	// MaxStanding and MaxStandingTokens bound what a session begins with of what the user said.
+	MaxStanding       = 10
+	MaxStandingTokens = 250
+)
+
 // Standing returns what the user said for all later work, at most max statements of maxTokens in
 // all: those said again and again first, then the newest.
 func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []Statement, err error) {

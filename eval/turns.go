@@ -385,7 +385,7 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 	var result core.Result
 	var err error
 	if t.Kind == KindSaidStart {
-		result.Said, err = memory.Standing(ctx, maxStanding, maxStandingTokens)
+		result.Said, err = memory.Standing(ctx, core.MaxStanding, core.MaxStandingTokens)
 	} else {
 		result, err = memory.RetrieveRelevant(ctx, t.Prompt, o)
 	}

@@ -17,12 +17,6 @@ const (
 	KindOrdinary     = "ordinary"
 )
 
-// What a session gets of standing statements at its start.
-const (
-	maxStanding       = 10
-	maxStandingTokens = 250
-)
-
 // A Statement is what the user said once, in one log.
 type Statement struct {
 	Text   string `json:"statement"`

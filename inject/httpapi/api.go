@@ -41,6 +41,8 @@ type RetrieveRequest struct {
 	TokenBudget   int     `json:"tokenBudget,omitempty" jsonschema:"tokens of all hits at most; 0 is as configured"`
 	MinSimilarity float64 `json:"minSimilarity,omitempty" jsonschema:"least score, up to 1; 0 is as configured"`
 	Explain       bool    `json:"explain,omitempty" jsonschema:"true to say of each candidate why it is relevant for the turn or not"`
+	// Given is as in core.RetrieveOptions.
+	Given []string `json:"given,omitempty" jsonschema:"what the conversation was given before, which is not given again: id of hits, key of said, name of lines"`
 	Times
 }
 

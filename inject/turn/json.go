@@ -133,14 +133,15 @@ func injectJSON(ctx context.Context, r Retriever, request []byte, is api, option
 		texts = append(texts, contentText(p.fields[is.systemField]))
 	}
 	added := 0
-	text, whole := system(ctx, options, texts)
+	text, within := system(ctx, options, texts)
 	if text != "" {
 		if e, ok := is.system(p, text); ok {
 			edits, added = append(edits, e), utf8.RuneCountInString(text)
 		} else {
-			whole = nil
+			within = options
 		}
 	}
+	options = within
 	report := Report{Reason: ReasonKept}
 	if options.Open == "" {
 		options.Open = openBy(p.fields["tools"])
@@ -154,7 +155,7 @@ func injectJSON(ctx context.Context, r Retriever, request []byte, is api, option
 			Calls:   func(m rawMessage) []string { return m.calls },
 			Answers: func(m rawMessage) []string { return m.answers },
 			held:    is.held,
-		}, options.without(whole))
+		}, options)
 		if block != "" {
 			edits = append(edits, is.place(p.messages[last], quoted(block)))
 		}

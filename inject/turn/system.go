@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/formatter"
 )
 
@@ -17,6 +18,8 @@ type System struct {
 	Reference string
 	// Whole documents are in Curated, and not retrieved.
 	Whole []string
+	// Standing is what the user said, in Reference.
+	Standing []core.Statement
 }
 
 // without leaves out what the request has.
@@ -35,18 +38,20 @@ func (s System) without(texts []string) System {
 	return s
 }
 
-// system returns text for the system message, unless texts hold it, and the documents in it.
-// Curated memory, which changes less often, comes first.
-func system(ctx context.Context, options Options, texts []string) (text string, whole []string) {
+// system returns text for the system message, unless texts hold it, and options without what is in
+// it. Curated memory, which changes less often, comes first.
+func system(ctx context.Context, options Options, texts []string) (text string, _ Options) {
 	if options.System == nil || ctx.Err() != nil {
-		return "", nil
+		return "", options
 	}
 	s, err := options.System(ctx)
 	if err != nil {
 		logger(options).Warn("the system message does not get all of memory", "error", err)
 	}
 	s = s.without(texts)
-	return formatter.Join(s.Curated, s.Reference), s.Whole
+	options = options.without(s.Whole)
+	options.began = s.Standing
+	return formatter.Join(s.Curated, s.Reference), options
 }
 
 // leading returns how many system messages come first.
@@ -69,15 +74,15 @@ func openingTexts[M any](messages []M, role, text func(M) string) (texts []strin
 	return texts
 }
 
-// withSystem adds text to the system message of a copy. It returns its characters and the documents
-// in it.
-func withSystem[M any](ctx context.Context, messages []M, is Shape[M], options Options) (with []M, added int, whole []string) {
+// withSystem adds text to the system message of a copy. It returns its characters, and options
+// without what is in it.
+func withSystem[M any](ctx context.Context, messages []M, is Shape[M], options Options) (with []M, added int, _ Options) {
 	if len(messages) == 0 {
-		return messages, 0, nil
+		return messages, 0, options
 	}
-	text, whole := system(ctx, options, openingTexts(messages, is.Role, is.Text))
+	text, options := system(ctx, options, openingTexts(messages, is.Role, is.Text))
 	if text == "" {
-		return messages, 0, whole
+		return messages, 0, options
 	}
 	if n := leading(messages, is.Role); n > 0 {
 		messages = slices.Clone(messages)
@@ -85,5 +90,5 @@ func withSystem[M any](ctx context.Context, messages []M, is Shape[M], options O
 	} else {
 		messages = slices.Insert(slices.Clone(messages), 0, is.System(text))
 	}
-	return messages, utf8.RuneCountInString(text), whole
+	return messages, utf8.RuneCountInString(text), options
 }

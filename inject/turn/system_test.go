@@ -13,6 +13,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/inject/turn/goopenai"
@@ -174,6 +175,32 @@ func TestSystemIsNotRetrieved(t *testing.T) {
 			require.Equal(t, tt.want, memory.not)
 		})
 	}
+}
+
+// What the system message says is not given again, but at its moment, and there not with the first
+// message. Results of tools are no messages of the user.
+func TestStandingIsGivenOnce(t *testing.T) {
+	options := standing(turn.System{Reference: reference, Standing: []core.Statement{{Key: "said-1"}}})
+	for _, tt := range []struct {
+		name, before string
+		want         []string
+	}{
+		{"first", ``, []string{"start-said-1", "said-1"}},
+		{"later", `{"role":"user","content":"hi"},{"role":"assistant","content":"Hello"},`, []string{"start-said-1"}},
+		{"a result", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]},`, []string{"start-said-1", "said-1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			memory := &knows{}
+			for range 2 { // the same however often it is asked
+				_, _, err := turn.AnthropicJSON(t.Context(), memory, []byte(`{"messages":[`+tt.before+`{"role":"user","content":"commit"}]}`), options)
+				require.NoError(t, err)
+				require.Equal(t, tt.want, memory.given)
+			}
+		})
+	}
+	memory := &knows{}
+	turn.Messages(t.Context(), memory, []turn.Message{user("hi"), assistant("Hello"), user("commit")}, options)
+	require.Equal(t, []string{"start-said-1"}, memory.given)
 }
 
 // If System fails, the turn goes on with its text.

@@ -53,6 +53,8 @@ type Options struct {
 	Record func(Outcome)
 	// Logger gets what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
+
+	began []core.Statement // the system message has it
 }
 
 const defaultTimeout = time.Second
@@ -143,8 +145,8 @@ func functionID(name string) string { return "function:" + name }
 func Inject[M any](ctx context.Context, r Retriever, messages []M, is Shape[M], options Options) ([]M, Report) {
 	ctx, stop := options.within(ctx)
 	defer stop()
-	messages, added, whole := withSystem(ctx, messages, is, options)
-	last, block, report := choose(ctx, r, messages, is, options.without(whole))
+	messages, added, options := withSystem(ctx, messages, is, options)
+	last, block, report := choose(ctx, r, messages, is, options)
 	report.System = added
 	if block == "" {
 		return messages, report
@@ -172,6 +174,7 @@ func choose[M any](ctx context.Context, r Retriever, messages []M, is Shape[M], 
 	if query == "" {
 		return last, "", Report{Reason: ReasonBlank}
 	}
+	options.Retrieve.Given = slices.Concat(options.Retrieve.Given, begun(options.began, messages[:last], is))
 	began := time.Now()
 	rules := rulesFor(ctx, r, query, options)
 	result, block, report := retrieve(ctx, r, query, options.without(rules.whole))
@@ -180,6 +183,18 @@ func choose[M any](ctx context.Context, r Retriever, messages []M, is Shape[M], 
 		options.Record(Outcome{Query: query, Result: result, Text: block, Report: report, Took: time.Since(began)})
 	}
 	return last, block, report
+}
+
+// begun returns the keys of what the conversation begins with. It is not given again, but at its
+// moment (core.Statement.AtStart), and there not with the first message of the user.
+func begun[M any](all []core.Statement, before []M, is Shape[M]) (keys []string) {
+	isFirst := !slices.ContainsFunc(before, func(m M) bool { return is.Role(m) == "user" && strings.TrimSpace(is.Text(m)) != "" })
+	for _, s := range all {
+		if keys = append(keys, s.AtStart()); isFirst {
+			keys = append(keys, s.Key)
+		}
+	}
+	return keys
 }
 
 func lastUser[M any](messages []M, is Shape[M]) int {

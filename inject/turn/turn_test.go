@@ -26,10 +26,11 @@ type knows struct {
 	wait  time.Duration
 	asked []string
 	not   []string // what was not to be found at last
+	given []string // what was given before, at last
 }
 
 func (k *knows) RetrieveRelevant(ctx context.Context, request string, o core.RetrieveOptions) (core.Result, error) {
-	k.asked, k.not = append(k.asked, request), o.Not
+	k.asked, k.not, k.given = append(k.asked, request), o.Not, o.Given
 	select {
 	case <-time.After(k.wait):
 	case <-ctx.Done():

@@ -144,18 +144,12 @@ func (s *Service) listed(ctx context.Context, files guard.Files) ([]notes.Item, 
 	return slices.DeleteFunc(items, func(i notes.Item) bool { return !made[filepath.Join(dir, filepath.FromSlash(i.Path))] }), err
 }
 
-const (
-	// maxStanding and maxStandingTokens bound what a session begins with of what the user said.
-	maxStanding       = 10
-	maxStandingTokens = 250
-)
-
 // standing returns what the user said for all later work.
 func (s *Service) standing(ctx context.Context) ([]core.Statement, error) {
 	if s.Manager == nil {
 		return nil, nil
 	}
-	all, err := s.Manager.Standing(ctx, maxStanding, maxStandingTokens)
+	all, err := s.Manager.Standing(ctx, core.MaxStanding, core.MaxStandingTokens)
 	if err != nil {
 		return nil, fmt.Errorf("what the user said in earlier sessions: %w", err)
 	}

@@ -69,7 +69,7 @@ func (w *Workspace) RetrieveOptions() core.RetrieveOptions {
 // RetrieveOptionsFor are the settings, overridden by a request.
 func (w *Workspace) RetrieveOptionsFor(r httpapi.RetrieveRequest) (core.RetrieveOptions, error) {
 	o := w.RetrieveOptions()
-	o.Scope, o.Path, o.Kind, o.Explain = r.Scope, r.Path, r.Kind, r.Explain
+	o.Scope, o.Path, o.Kind, o.Explain, o.Given = r.Scope, r.Path, r.Kind, r.Explain, r.Given
 	if r.Limit > 0 {
 		o.Limit = r.Limit
 	}

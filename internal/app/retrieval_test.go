@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"slices"
@@ -79,6 +80,13 @@ func TestFiltersOfService(t *testing.T) {
 			status, answer := ask(filter)
 			require.Equal(t, 400, status, "%s%s: %s", road, filter, answer)
 			require.Contains(t, answer, want, "%s%s", road, filter)
+		}
+		if road == "/v1/retrieve" { // what a client was given is not given again
+			_, answer := ask(`, "kind": "markdown"`)
+			var first httpapi.Retrieved
+			require.NoError(t, json.Unmarshal([]byte(answer), &first))
+			_, answer = ask(fmt.Sprintf(`, "kind": "markdown", "given": [%q]`, first.Hits[0].ID))
+			require.NotContains(t, answer, "is blue")
 		}
 		if strings.HasPrefix(road, "/") {
 			status, answer := ask(`, "now": "2026-11-18T12:00:00Z", "kind": "conversation", "since": "last week", "until": "last week"`)

@@ -48,7 +48,7 @@ func (s *Service) System(f SystemFlags) (func(context.Context) (turn.System, err
 		if err != nil && last.Curated+last.Reference != "" {
 			return last, err // another text would void the provider's prompt cache
 		}
-		last = turn.System{Curated: start.Curated, Reference: start.Reference, Whole: slices.Sorted(maps.Keys(start.Stamps))}
+		last = turn.System{Curated: start.Curated, Reference: start.Reference, Whole: slices.Sorted(maps.Keys(start.Stamps)), Standing: start.Standing}
 		return last, err
 	}, nil
 }
