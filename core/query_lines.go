@@ -41,7 +41,9 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 	if q.lines <= 0 || t.silence != "" || t.refersBack(relevance.MassOf(telling, ^uint64(0))) {
 		return nil
 	}
-	near := slices.DeleteFunc(stated.near, func(s Statement) bool { return q.given[s.Name] || slices.ContainsFunc(has.Hits, s.comesFrom) })
+	near := slices.DeleteFunc(stated.near, func(s Statement) bool {
+		return q.given[s.Name] || slices.ContainsFunc(has.Hits, s.comesFrom) || slices.ContainsFunc(has.Said, func(o Statement) bool { return o.Key == s.Key })
+	})
 	near = near[:min(len(near), q.lines/2)]
 	units := q.rankedUnits(t, question, ranked, telling)
 	holds := func(sentence string) int { return bits.OnesCount64(holding(question, sentence)) }

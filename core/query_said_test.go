@@ -86,19 +86,19 @@ func TestLaterWord(t *testing.T) {
 // what they said before does not come at all.
 func TestSupersededBySaid(t *testing.T) {
 	before := time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
-	now := "from now on the preview server runs on port 3055"
+	now := "from now on the preview server runs on 3055, grafana took 3044"
 	files := map[string]string{
-		"notes/ports.md":      "# Ports\n\nThe preview server runs on port 3044. Start the preview server with make preview, and open it in the browser.\n",
-		"sessions/old.jsonl":  claudeLog("old", "user: the preview server runs on port 3044 from now on", "assistant: The preview server runs on port 3044, as its script and the compose file say."),
+		"notes/ports.md":      "# Development\n\n- Preview server: 3044, started with `make preview`; open it with the staging cookie.\n- Tests need the simulator.\n",
+		"sessions/old.jsonl":  claudeLog("old", "user: the preview server runs on 3044, remember that", "assistant: The preview server runs on port 3044; the compose file and the script both say so now."),
 		"sessions/new.jsonl":  later(claudeLog("new", "user: why is the tide wrong?", "assistant: The tide was wrong since the gauge of the harbour was read in feet.", "user: "+now, "assistant: OK.")),
 		"sessions/else.jsonl": claudeLog("else", "user: list the tides", "assistant: The tides of the harbour stand in a table, one row an hour."),
 	}
-	ask := func(dated time.Time, o core.RetrieveOptions) core.Result {
+	ask := func(prompt string, dated time.Time, o core.RetrieveOptions) core.Result {
 		m, memory := openLogs(t, files, nil)
 		require.NoError(t, os.Chtimes(filepath.Join(memory, "notes", "ports.md"), dated, dated))
 		_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: true})
 		require.NoError(t, err)
-		result, err := m.RetrieveRelevant(t.Context(), "how do I start the preview server with make, and on which port does it run?", o)
+		result, err := m.RetrieveRelevant(t.Context(), prompt, o)
 		require.NoError(t, err)
 		return result
 	}
@@ -110,23 +110,26 @@ func TestSupersededBySaid(t *testing.T) {
 		}
 		return all
 	}
-	r := ask(before, core.RetrieveOptions{})
-	for _, x := range ask(before, core.RetrieveOptions{Explain: true}).Rejected {
-		t.Log(x.Path, x.StartLine, x.Score, x.Explain.Verdict, x.Text)
-	}
+	question := "how do I start the preview server with make, and on which port does it run?"
+	r := ask(question, before, core.RetrieveOptions{})
 	require.Equal(t, []string{now}, texts(r.Said))
 	require.Equal(t, map[string]bool{"notes/ports.md": true}, superseded(r))
 	given := []string{r.Said[0].Key}
-	r = ask(before, core.RetrieveOptions{Given: given})
+	r = ask(question, before, core.RetrieveOptions{Given: given})
 	require.Empty(t, r.Said, "the conversation has it")
 	require.Equal(t, map[string]bool{"notes/ports.md": true}, superseded(r))
-	r = ask(before.AddDate(1, 0, 0), core.RetrieveOptions{})
+	r = ask(question, before.AddDate(1, 0, 0), core.RetrieveOptions{})
 	require.False(t, superseded(r)["notes/ports.md"], "the document is newer")
 
-	r = ask(before, core.RetrieveOptions{Lines: core.MaxLines, Limit: 1})
-	require.Len(t, r.Lines, 1)
-	require.Equal(t, "sessions/old.jsonl", r.Lines[0].Path)
-	require.Equal(t, r.Said[0].Name, r.Lines[0].Later)
+	r = ask("start make preview with the staging cookie", before, core.RetrieveOptions{Lines: core.MaxLines})
+	require.Equal(t, []string{now}, texts(r.Said))
+	require.Equal(t, map[string]bool{"notes/ports.md": true}, superseded(r))
+	marked := map[string]string{}
+	for _, l := range r.Lines {
+		marked[l.Path] = l.Later
+		require.NotEqual(t, r.Said[0].Name, l.Name, "it is said already")
+	}
+	require.Equal(t, map[string]string{"sessions/old.jsonl": r.Said[0].Name}, marked)
 }
 
 // What the user said that is less near has a place in a list, and alone if the question is about

@@ -277,7 +277,7 @@ func attribution(hit core.MemoryHit) string {
 		said = append(said, "on branch "+branch)
 	}
 	if !hit.Superseded.IsZero() {
-		said = append(said, "superseded by what the user said"+on(hit.Superseded))
+		said = append(said, "partly superseded by what the user said"+on(hit.Superseded))
 	}
 	if request := requestOf(hit); request != "" {
 		said = append(said, request)

@@ -355,7 +355,7 @@ func TestBranch(t *testing.T) {
 func TestSupersededHit(t *testing.T) {
 	hit := core.MemoryHit{Kind: "markdown", Text: "It runs on 3044.", Source: "ports.md#L2", Superseded: time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC)}
 	block, _ := formatter.Block([]core.MemoryHit{hit})
-	require.Contains(t, block, "• (source: ports.md#L2) superseded by what the user said on 1 September 2026\n> It runs on 3044.\n")
+	require.Contains(t, block, "• (source: ports.md#L2) partly superseded by what the user said on 1 September 2026\n> It runs on 3044.\n")
 }
 
 // The quoted request ends neither its quotation nor the hit.
