@@ -112,7 +112,8 @@ type mark struct {
 // another has begun.
 type conversation struct {
 	progress
-	file    string // the log; "" if it is not known
+	name    string // of the log's file
+	file    string // the log on disk; "" if it is not there: then nothing is looked for beside it
 	beside  beside
 	turns   []chunker.Turn
 	grown   []byte // text of the last turn if several records made it

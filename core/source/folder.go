@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -204,10 +205,15 @@ func (f *Folder) read(ctx context.Context, doc Document, from Position) (Content
 		}
 		return content, err
 	}
-	text, err := readText(ctx, file, info.Size(), f.maxMarkdown)
+	content, err := readMarkdown(ctx, file, info.Size(), f.maxMarkdown)
 	if errors.Is(err, charset.ErrBinary) { // the next List skips it
 		f.remember(doc.File, fileFacts{info: info, reason: err.Error()})
 	}
+	return content, err
+}
+
+func readMarkdown(ctx context.Context, file io.Reader, size, limit int64) (Content, error) {
+	text, err := readText(ctx, file, size, limit)
 	if err != nil {
 		return Content{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -235,8 +234,8 @@ var (
 )
 
 // readExport reads conversations one after the other, so that the largest bounds memory.
-func readExport(e export) func(context.Context, *conversation, *os.File, int64, string) error {
-	return func(ctx context.Context, c *conversation, file *os.File, size int64, path string) error {
+func readExport(e export) func(context.Context, *conversation, logBytes, int64, string) error {
+	return func(ctx context.Context, c *conversation, file logBytes, size int64, path string) error {
 		if !isArchive(path) {
 			return c.readElements(ctx, file, "", e)
 		}

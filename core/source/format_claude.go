@@ -182,7 +182,7 @@ func claudeParent(file string, forkedFrom json.RawMessage) bool {
 	var of struct {
 		Session string `json:"sessionId"`
 	}
-	if json.Unmarshal(forkedFrom, &of) != nil || !filepath.IsLocal(of.Session) {
+	if file == "" || json.Unmarshal(forkedFrom, &of) != nil || !filepath.IsLocal(of.Session) {
 		return false
 	}
 	parent := filepath.Join(filepath.Dir(file), of.Session+".jsonl")
@@ -199,7 +199,7 @@ func parseClaudeQueue(c *conversation, r record, in claudeRecord) string {
 
 // parseClaudeSubagent reads a subagent's record: of its own log, the report.
 func parseClaudeSubagent(c *conversation, r record, in claudeRecord) string {
-	name := filepath.Base(c.file)
+	name := filepath.Base(c.name)
 	if !strings.HasPrefix(name, "agent-") || c.asker.is(func() bool { return claudeAsker(c.file, in.SessionID) }) {
 		return ""
 	}
@@ -228,6 +228,9 @@ func parseClaudeSubagent(c *conversation, r record, in claudeRecord) string {
 // Those of workflows are in folders of their own, and no other log has their reports.
 func claudeAsker(file, session string) bool {
 	folder := filepath.Dir(file)
+	if file == "" {
+		return false
+	}
 	if filepath.Base(folder) == "subagents" {
 		return isFile(filepath.Dir(folder) + ".jsonl")
 	}

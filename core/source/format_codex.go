@@ -198,7 +198,7 @@ type codexMeta struct {
 // codexAsker reports whether the log of a session is there, in the folder of a subagent's log or of
 // the day when the session began, which its ID says (UUID version 7).
 func codexAsker(file, session string) bool {
-	if session == "" || strings.ContainsAny(session, `/\*?[`) {
+	if file == "" || session == "" || strings.ContainsAny(session, `/\*?[`) {
 		return false
 	}
 	folders := []string{filepath.Dir(file)}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,7 +183,7 @@ type copilotRequest struct {
 var copilotMarks = []string{`"requestId"`, `"message"`}
 
 // readCopilotChat reads a document, or the changes that make one. Messages have numbers as lines.
-func readCopilotChat(ctx context.Context, c *conversation, file *os.File, size int64, path string) error {
+func readCopilotChat(ctx context.Context, c *conversation, file logBytes, size int64, path string) error {
 	var text []byte
 	var err error
 	if isJSON(path) {
@@ -252,7 +251,7 @@ type copilotChange struct {
 	Index *int              `json:"i"`
 }
 
-func (c *conversation) replayChat(ctx context.Context, file *os.File) ([]byte, error) {
+func (c *conversation) replayChat(ctx context.Context, file io.Reader) ([]byte, error) {
 	var document any
 	lines := lineReader{from: bufio.NewReaderSize(file, 1<<18)}
 	total := 0

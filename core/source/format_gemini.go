@@ -208,7 +208,7 @@ func geminiBookkeeping(c *conversation, r record, in geminiRecord) string {
 	case in.SessionID != "":
 		c.session, c.time = in.SessionID, parseTime(in.StartTime)
 		if in.Kind == "subagent" {
-			c.sub = &subagent{parent: filepath.Base(filepath.Dir(c.file))}
+			c.sub = &subagent{parent: filepath.Base(filepath.Dir(c.name))}
 		}
 	default:
 		return "no type"
@@ -238,7 +238,7 @@ func parseGeminiSubagent(c *conversation, r record, in geminiRecord) string {
 // geminiAsker reports whether the chat of a session is there, whose name ends with the first eight
 // characters of its ID.
 func geminiAsker(file, session string) bool {
-	if len(session) < 8 || strings.ContainsAny(session, `*?[\`) {
+	if file == "" || len(session) < 8 || strings.ContainsAny(session, `*?[\`) {
 		return false
 	}
 	chats := filepath.Dir(filepath.Dir(file))

@@ -3,7 +3,7 @@ package source
 import (
 	"bytes"
 	"context"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -91,7 +91,7 @@ func (t *markdownTurn) flush(c *conversation) {
 }
 
 // readText reads a log of which no part stands alone, and names its NUL bytes.
-func (c *conversation) readText(ctx context.Context, file *os.File, size int64) ([]byte, error) {
+func (c *conversation) readText(ctx context.Context, file io.Reader, size int64) ([]byte, error) {
 	text, err := readText(ctx, file, size, maxJSONLog)
 	if text.nul > 0 && err == nil {
 		c.skip(text.nul, hasNUL)
@@ -99,7 +99,7 @@ func (c *conversation) readText(ctx context.Context, file *os.File, size int64) 
 	return text.all, err
 }
 
-func readSpecstory(ctx context.Context, c *conversation, file *os.File, size int64, _ string) error {
+func readSpecstory(ctx context.Context, c *conversation, file logBytes, size int64, _ string) error {
 	text, err := c.readText(ctx, file, size)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (f *fence) holds(line string) bool {
 	return *f > 0
 }
 
-func readAider(ctx context.Context, c *conversation, file *os.File, size int64, _ string) error {
+func readAider(ctx context.Context, c *conversation, file logBytes, size int64, _ string) error {
 	text, err := c.readText(ctx, file, size)
 	if err != nil {
 		return err

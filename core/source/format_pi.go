@@ -132,6 +132,9 @@ func parsePi(c *conversation, r record) string {
 // piParent reports whether the log is there that a fork copied: a path, or the ID that ends its
 // name.
 func piParent(file, parent string) bool {
+	if file == "" {
+		return false
+	}
 	if filepath.IsAbs(parent) {
 		return isFile(parent)
 	}

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ type format struct {
 	// parse adds a record, or says why it cannot.
 	parse func(c *conversation, r record) (skipped string)
 	// read, if set, reads a log as a whole, instead of parse.
-	read func(ctx context.Context, c *conversation, file *os.File, size int64, path string) error
+	read func(ctx context.Context, c *conversation, file logBytes, size int64, path string) error
 	// copyOf, if set, returns the session of another agent of which a log is a copy, by its
 	// beginning.
 	copyOf func(head []byte) string

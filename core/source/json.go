@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/text/charset"
@@ -19,14 +18,14 @@ const (
 	brokenPart = "a part of the document is not JSON"
 )
 
-// readJSONLog reads an array, or an object's "messages". path is that of the file.
-func readJSONLog(ctx context.Context, file *os.File, path string, f format, session string) (Content, error) {
+// readJSONLog reads an array, or an object's "messages". path is that of the file, or "".
+func readJSONLog(ctx context.Context, file io.Reader, path string, f format, session string) (Content, error) {
 	text, err := readDocument(ctx, file)
 	if err != nil {
 		return Content{}, err
 	}
 	c := &conversation{progress: progress{session: session}}
-	if f.beside != nil {
+	if f.beside != nil && path != "" {
 		c.beside = f.beside(path)
 		c.session, c.time = cmp.Or(c.beside.session, session), c.beside.time
 	}
@@ -44,7 +43,7 @@ func readJSONLog(ctx context.Context, file *os.File, path string, f format, sess
 }
 
 // readDocument drops a byte order mark.
-func readDocument(ctx context.Context, file *os.File) ([]byte, error) {
+func readDocument(ctx context.Context, file io.Reader) ([]byte, error) {
 	var text bytes.Buffer
 	for {
 		_, err := io.CopyN(&text, file, 1<<20)

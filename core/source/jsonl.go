@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -44,26 +43,26 @@ const (
 
 // readConversation goes on, or starts again if the file was rewritten. It stops when the turns take
 // more than limit bytes.
-func readConversation(ctx context.Context, file *os.File, size int64, doc Document, from Position, limit int) (Content, error) {
+func readConversation(ctx context.Context, file logBytes, size int64, doc Document, from Position, limit int) (Content, error) {
 	f, ok := formatNamed(doc.Format)
 	if !ok {
 		return Content{}, fmt.Errorf("unknown format %q", doc.Format)
 	}
 	if f.read != nil {
 		c := &conversation{progress: progress{session: sessionOf(doc)}}
-		if err := f.read(ctx, c, file, size, doc.File); err != nil {
+		if err := f.read(ctx, c, file, size, doc.name()); err != nil {
 			return Content{}, err
 		}
 		return Content{Turns: c.finished(), Agent: f.agent, From: 1, Unknown: c.unknown, Skipped: c.skipped, SkippedAt: c.skippedAt}, nil
 	}
-	if isJSON(doc.File) {
+	if isJSON(doc.name()) {
 		return readJSONLog(ctx, file, doc.File, f, sessionOf(doc))
 	}
-	log := newLogFile(file, size, doc.File)
+	log := newLogFile(file, size, doc.name())
 	if !log.fits(from) {
 		from = Position{}
 	}
-	c := &conversation{file: doc.File, limit: limit}
+	c := &conversation{name: doc.name(), file: doc.File, limit: limit}
 	if from.Offset > 0 {
 		c.progress = restore(from.State)
 	}
@@ -71,7 +70,7 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 		return Content{}, err
 	}
 	if c.agent && !c.start.agent && from.Offset > 0 && !f.agent { // earlier turns are an agent's, too
-		c, from = &conversation{file: doc.File, limit: limit, progress: progress{agent: true}}, Position{}
+		c, from = &conversation{name: doc.name(), file: doc.File, limit: limit, progress: progress{agent: true}}, Position{}
 		if err := c.readFrom(ctx, log, f, doc, from); err != nil {
 			return Content{}, err
 		}
@@ -87,7 +86,7 @@ func (c *conversation) readFrom(ctx context.Context, log logFile, f format, doc 
 	if c.session == "" {
 		c.session = sessionOf(doc)
 	}
-	if f.beside != nil {
+	if f.beside != nil && doc.File != "" {
 		c.beside = f.beside(doc.File)
 		if from.Offset == 0 {
 			c.session, c.time = cmp.Or(c.beside.session, c.session), c.beside.time
@@ -102,13 +101,13 @@ func sessionOf(doc Document) string {
 	if doc.Session != "" {
 		return doc.Session
 	}
-	name := filepath.Base(doc.File)
+	name := filepath.Base(doc.name())
 	if isPacked(name) {
 		name = strings.TrimSuffix(name, filepath.Ext(name))
 	}
 	name = strings.TrimSuffix(name, filepath.Ext(name))
 	if name == "messages" {
-		return filepath.Base(filepath.Dir(doc.File))
+		return filepath.Base(filepath.Dir(doc.name()))
 	}
 	return name
 }
@@ -303,17 +302,24 @@ func (l *lineReader) add(part []byte) {
 	l.long.add(rest)
 }
 
+// logBytes are those of a log, in a file or in memory.
+type logBytes interface {
+	io.Reader
+	io.Seeker
+	io.ReaderAt
+}
+
 // A logFile is a log of lines. One that is packed (.jsonl.zst) or in UTF-16 is read from its
 // beginning each time; offsets are those of its text.
 type logFile struct {
-	*os.File
+	logBytes
 	size   int64
 	packed bool
 	wide   bool // in UTF-16, as a shell of Windows redirects
 }
 
-func newLogFile(file *os.File, size int64, path string) logFile {
-	log := logFile{File: file, size: size, packed: isPacked(path)}
+func newLogFile(file logBytes, size int64, path string) logFile {
+	log := logFile{logBytes: file, size: size, packed: isPacked(path)}
 	if !log.packed {
 		head := make([]byte, 4)
 		n, _ := file.ReadAt(head, 0) // an error is met again
@@ -328,7 +334,7 @@ func isPacked(name string) bool { return strings.HasSuffix(strings.ToLower(name)
 func (l logFile) from(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	if !l.packed && !l.wide {
 		_, err := l.Seek(offset, io.SeekStart)
-		return io.NopCloser(l.File), err
+		return io.NopCloser(l.logBytes), err
 	}
 	_, err := l.Seek(0, io.SeekStart)
 	if err != nil {
@@ -337,9 +343,9 @@ func (l logFile) from(ctx context.Context, offset int64) (io.ReadCloser, error) 
 	var text io.ReadCloser
 	left := int64(math.MaxInt64)
 	if l.wide {
-		text = io.NopCloser(charset.UTF16Reader(l.File))
+		text = io.NopCloser(charset.UTF16Reader(l.logBytes))
 	} else {
-		unpacked, err := zstd.NewReader(l.File, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		unpacked, err := zstd.NewReader(l.logBytes, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}

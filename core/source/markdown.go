@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -31,7 +30,7 @@ type text struct {
 	nul      int    // the line where NUL bytes were left out, or 0
 }
 
-func readText(ctx context.Context, file *os.File, size, limit int64) (text, error) {
+func readText(ctx context.Context, file io.Reader, size, limit int64) (text, error) {
 	if size > limit {
 		return text{}, errors.New(tooLarge(size, limit))
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -60,7 +59,7 @@ func (f *Folder) examine(ctx context.Context, path string, info fs.FileInfo) fil
 
 // sniffLog sniffs an open file from its beginning. It leaves out NUL bytes, as a crash of a file
 // system leaves them, and unpacks a log that is packed.
-func sniffLog(ctx context.Context, file *os.File, size int64, path string, wantCwd bool) (log sniffed, err error) {
+func sniffLog(ctx context.Context, file logBytes, size int64, path string, wantCwd bool) (log sniffed, err error) {
 	var text io.ReadCloser
 	if isArchive(path) {
 		var head []byte

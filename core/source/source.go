@@ -9,6 +9,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -76,6 +77,9 @@ type Document struct {
 	ModTime time.Time
 	Changed time.Time
 }
+
+// name is by what a document is known that is no file.
+func (d Document) name() string { return cmp.Or(d.File, d.Path) }
 
 // A Listing is the result of Source.List.
 type Listing struct {

@@ -97,7 +97,7 @@ func TurnsIn(ctx context.Context, path string, lines []byte, first int) ([]chunk
 		return nil, fmt.Errorf("read log %s: %w", path, err)
 	}
 	defer file.Close()
-	c := &conversation{file: file.Name(), progress: progress{session: sessionOf(Document{File: file.Name()})}}
+	c := &conversation{name: file.Name(), file: file.Name(), progress: progress{session: sessionOf(Document{File: file.Name()})}}
 	for line := range bytes.Lines(lines) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			c.take(f, record{line: first, endLine: first, json: line}, 0)
@@ -122,7 +122,7 @@ func transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, e
 		content, err := readJSONLog(ctx, file, real, f, session)
 		return content.Turns, err
 	}
-	c := &conversation{file: real, progress: progress{session: session}}
+	c := &conversation{name: real, file: real, progress: progress{session: session}}
 	log := newLogFile(file, info.Size(), real)
 	if (log.packed || log.wide) && log.size > most {
 		return nil, fmt.Errorf("it has %d bytes, more than %d", log.size, most)
