@@ -12,6 +12,7 @@ import (
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/store"
 )
 
 // An embedder checks the vectors that it gets, and embeds queries of any length.
@@ -183,6 +184,37 @@ func (e embedder) scale(ctx context.Context) (relevance.Scale, error) {
 // MeasureScale returns the embedder's scale of cosines.
 func MeasureScale(ctx context.Context, e embed.Embedder) (relevance.Scale, error) {
 	return embedder{e}.scale(ctx)
+}
+
+// EmbedRecords fills in vectors. setAside says why a record gets none, by its place: the embedder
+// fails with its text, and with no other. Errors are those of an embedder that is away; then no
+// record has changed.
+func EmbedRecords(ctx context.Context, e embed.Embedder, records []store.Record) (setAside map[int]string, err error) {
+	vectors, setAside, err := embedder{e}.records(ctx, records, embed.Bare(e).Dimension())
+	if err != nil {
+		return nil, err
+	}
+	for i := range records {
+		records[i].Vector = vectors[i]
+	}
+	return setAside, nil
+}
+
+// records embeds records like documents, with what is to be said of those that fail.
+func (e embedder) records(ctx context.Context, records []store.Record, dimension int) (vectors [][]float32, failed map[int]string, err error) {
+	texts := make([]string, len(records))
+	for i, r := range records {
+		texts[i] = EmbeddingText(r)
+	}
+	vectors, errs, err := e.documents(ctx, texts, dimension)
+	if err != nil {
+		return nil, nil, err
+	}
+	failed = map[int]string{}
+	for i, err := range errs {
+		failed[i] = reasonOf(err, texts[i])
+	}
+	return vectors, failed, nil
 }
 
 // measure stores the scale if the relevance model was fitted to another embedder. Without a scale

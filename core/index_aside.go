@@ -92,8 +92,8 @@ func (w *writer) noteFailed(failed []failedRecord) {
 
 // setAside lists what is set aside, in the order of the documents.
 func (s snapshot) setAside(ctx context.Context) (all []SetAside, err error) {
-	for _, path := range slices.Sorted(maps.Keys(s.manifest.Documents)) {
-		e := s.manifest.Documents[path]
+	for _, path := range s.manifest.paths() {
+		e := s.manifest.of(path)
 		if len(e.SetAside) == 0 {
 			continue
 		}

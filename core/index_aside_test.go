@@ -17,6 +17,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/cache"
+	"github.com/memcore/memcore/store"
 )
 
 // A tripping embedder answers otherwise if a text has the word "poison".
@@ -295,4 +296,19 @@ func TestSetAsideHoldsNoText(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(manifest), "answered 400")
 	require.NotContains(t, string(manifest), "berries")
+}
+
+// Whoever keeps records elsewhere learns which have no vector, and why.
+func TestEmbedRecords(t *testing.T) {
+	_, e := trippingMemory(t, false)
+	records := []store.Record{{Text: "the tea is green"}, {Text: "a poison"}, {Text: "the kiln is hot"}}
+	e.tripOver(func([][]float32, int) ([][]float32, error) { return nil, errors.New("too odd") })
+	setAside, err := core.EmbedRecords(t.Context(), e, records)
+	require.NoError(t, err)
+	require.Equal(t, map[int]string{1: "too odd"}, setAside)
+	require.Equal(t, []bool{true, false, true}, []bool{records[0].Vector != nil, records[1].Vector != nil, records[2].Vector != nil})
+	away := error(embed.ErrUnavailable)
+	e.fail.Store(&away)
+	_, err = core.EmbedRecords(t.Context(), e, records)
+	require.ErrorIs(t, err, embed.ErrUnavailable)
 }

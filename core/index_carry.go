@@ -37,7 +37,7 @@ func (m *indexer) beginCarrying(ctx context.Context, options IndexOptions) *carr
 	known := current.manifest
 	engine, isBuilt := m.options.Engines(known.Engine)
 	if !isBuilt || known.Engine == m.options.Engine.Name || known.Dimension == 0 ||
-		known.Embedder != m.options.Embedder.Fingerprint() || known.Chunking != m.options.chunking() {
+		known.Embedder != m.options.Embedder.Fingerprint() || known.Chunking != m.cutter.Fingerprint() {
 		return c
 	}
 	if c.from, err = engine.Vectors(ctx, filepath.Join(current.folder, vectorFolder), known.Dimension); err != nil {

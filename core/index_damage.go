@@ -20,7 +20,7 @@ const maxDamage = 1000
 // noteDamage records damage for the next run of indexing.
 func (m *indexer) noteDamage(from snapshot, errs ...error) {
 	err := errors.Join(errs...)
-	if !errors.Is(err, store.ErrCorrupt) {
+	if !errors.Is(err, store.ErrCorrupt) || from.folder == "" {
 		return
 	}
 	f, openErr := os.OpenFile(filepath.Join(from.folder, damageFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -37,6 +37,9 @@ func (m *indexer) noteDamage(from snapshot, errs ...error) {
 }
 
 func (x snapshot) notedDamage() string {
+	if x.folder == "" {
+		return ""
+	}
 	text, err := os.ReadFile(filepath.Join(x.folder, damageFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""

@@ -17,7 +17,6 @@ import (
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/safefile"
-	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/store"
 )
 
@@ -102,33 +101,33 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// digest fills in the digest of an agent's log and returns the records of its statements. earlier
+// digested fills in the digest of an agent's log and returns the records of its statements. earlier
 // is the digest of what precedes the content.
-func (w *writer) digest(r *reading, content source.Content, earlier digest.Digest) ([]store.Record, error) {
-	if !content.Agent || w.m.isForgotten(w.forgotten, r.doc.Path) {
+func (c *cutting) digested(content source.Content, earlier digest.Digest) ([]store.Record, error) {
+	if !content.Agent || c.forgotten {
 		return nil, nil
 	}
-	d := digest.Of(content.Turns, earlier, w.redactQuietly)
+	d := digest.Of(content.Turns, earlier, c.redactQuietly)
 	text, err := json.Marshal(d)
 	if err != nil {
-		return nil, &indexFailure{fmt.Errorf("encode digest of %s: %w", r.doc.Path, err)}
+		return nil, &indexFailure{fmt.Errorf("encode digest of %s: %w", c.doc.Path, err)}
 	}
-	r.digest, r.digestText, r.entry.Digest = &d, text, hashOf(text)
-	return w.statementsOf(r.doc.Document, d), nil
+	c.digest, c.digestText, c.entry.Digest = &d, text, hashOf(text)
+	return c.statementsOf(d), nil
 }
 
 // statementsOf returns a record for each statement of a log.
-func (w *writer) statementsOf(doc source.Document, d digest.Digest) []store.Record {
-	records := make([]store.Record, len(d.Statements))
+func (c *cutting) statementsOf(d digest.Digest) []store.Record {
+	doc, records := c.doc, make([]store.Record, len(d.Statements))
 	for i, one := range d.Statements {
 		record := store.Record{
 			Scope: doc.Scope, Kind: KindStatement, Path: doc.Path, StartLine: one.Line, EndLine: one.Line,
 			Session: one.Session, Speaker: "user", Time: one.Time, Text: one.Text, Tokens: (len(one.Text) + bytesPerToken - 1) / bytesPerToken,
 		}
-		if count := w.m.options.Chunking.Count; count != nil {
+		if count := c.chunking.Count; count != nil {
 			record.Tokens = count(one.Text)
 		}
-		record.Hash = fullHash(embeddingText(record))
+		record.Hash = fullHash(EmbeddingText(record))
 		record.ID = fullHash(fmt.Sprintf("statement\x00%s\x00%d\x00%s", doc.Path, one.Line, one.Text))[:32]
 		records[i] = record
 	}
@@ -138,15 +137,6 @@ func (w *writer) statementsOf(doc source.Document, d digest.Digest) []store.Reco
 func fullHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
-}
-
-// redactQuietly does not count secrets: the log's chunks do.
-func (w *writer) redactQuietly(text string) string {
-	if w.m.options.KeepSecrets {
-		return text
-	}
-	clean, _ := secret.Redact(text)
-	return clean
 }
 
 // saveDigests writes what the readings change.
@@ -270,18 +260,16 @@ func readSaid(folder string, known *manifest) (*said, error) {
 // maxDigests bounds the logs whose exchanges are kept in memory.
 const maxDigests = 256
 
-// A digestCache keeps digests that were read, for all views of a generation.
+// A digestCache keeps digests that were read, for all views of a generation, or all contents.
 type digestCache struct {
 	mu    sync.Mutex
-	files map[string]cachedDigest // by path
+	files map[digestName]digest.Digest
 	all   map[string]Said
 	hash  string // of all
 }
 
-type cachedDigest struct {
-	hash string // as the manifest has it
-	digest.Digest
-}
+// A digestName has the hash as the manifest has it.
+type digestName struct{ path, hash string }
 
 // said returns what the logs of a view say. The caller must not change it.
 func (c *digestCache) said(v *view) (map[string]Said, error) {
@@ -297,31 +285,76 @@ func (c *digestCache) said(v *view) (map[string]Said, error) {
 	if err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(all.Documents, func(path string, _ Said) bool { return v.manifest.Documents[path].Digest == "" })
+	maps.DeleteFunc(all.Documents, func(path string, _ Said) bool { return v.manifest.of(path).Digest == "" })
 	c.all, c.hash = all.Documents, v.manifest.Said
 	return c.all, nil
 }
 
 // of returns the digest of a log; the zero one for other documents. The caller must not change it.
-func (c *digestCache) of(v *view, path string) (digest.Digest, error) {
-	hash := v.manifest.Documents[path].Digest
-	if hash == "" {
+func (c *digestCache) of(ctx context.Context, v *view, path string) (digest.Digest, error) {
+	name := digestName{path, v.manifest.of(path).Digest}
+	if name.hash == "" {
 		return digest.Digest{}, nil
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known, ok := c.files[path]; ok && known.hash == hash {
-		return known.Digest, nil
+	d, known := c.files[name]
+	c.mu.Unlock()
+	if known {
+		return d, nil
+	}
+	if v.readDigests != nil {
+		all, err := v.fetchDigests(ctx, []string{path})
+		return all[path], err
 	}
 	d, err := readDigest(v.folder, path)
-	if err != nil {
-		return digest.Digest{}, err
+	if err == nil {
+		c.keep(name, d)
 	}
+	return d, err
+}
+
+func (c *digestCache) keep(name digestName, d digest.Digest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.files == nil || len(c.files) >= maxDigests {
-		c.files = map[string]cachedDigest{}
+		c.files = map[digestName]digest.Digest{}
 	}
-	c.files[path] = cachedDigest{hash, d}
-	return d, nil
+	c.files[name] = d
+}
+
+// lacks reports whether a digest is not in memory.
+func (c *digestCache) lacks(name digestName) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, known := c.files[name]
+	return name.hash != "" && !known
+}
+
+// fetchDigests reads the digests of Contents that are not in memory, all at once.
+func (v *view) fetchDigests(ctx context.Context, paths []string) (map[string]digest.Digest, error) {
+	var wanted []string
+	for _, path := range paths {
+		if v.digests.lacks(digestName{path, v.manifest.of(path).Digest}) && !slices.Contains(wanted, path) {
+			wanted = append(wanted, path)
+		}
+	}
+	if v.readDigests == nil || len(wanted) == 0 {
+		return nil, nil
+	}
+	texts, err := v.readDigests(ctx, wanted)
+	if err != nil {
+		return nil, fmt.Errorf("read digests: %w", err)
+	}
+	all := map[string]digest.Digest{}
+	for path, text := range texts {
+		var d digest.Digest
+		if err := json.Unmarshal(text, &d); err != nil {
+			return nil, fmt.Errorf("read digest of %s: %w", path, err)
+		}
+		all[path] = d
+		v.digests.keep(digestName{path, v.manifest.of(path).Digest}, d)
+	}
+	return all, nil
 }
 
 // Exchanges returns the exchanges of an agent's log in order; none for other documents. Errors wrap
@@ -340,10 +373,10 @@ func (m *indexer) digestOf(ctx context.Context, path string) (digest.Digest, err
 		return digest.Digest{}, fmt.Errorf("open index %s: %w", m.options.Folder, err)
 	}
 	defer current.release()
-	if _, known := current.manifest.Documents[path]; !known {
+	if _, known := current.manifest.find(path); !known {
 		return digest.Digest{}, fmt.Errorf("%s: %w", path, ErrNotIndexed)
 	}
-	return current.digests.of(current.view, path)
+	return current.digests.of(ctx, current.view, path)
 }
 
 // Said returns, by path, what users said in logs for all later work, and which commands failed

@@ -77,7 +77,7 @@ func (w *writer) forget(doc source.Document, content *source.Content) (hidden in
 	}
 	list := w.forgotten.For(w.m.options.Name, doc.Path)
 	content.Markdown, hidden = list.Markdown(content.Markdown)
-	return hidden + list.Turns(content.Turns, w.redactQuietly)
+	return hidden + list.Turns(content.Turns, w.m.cutter.redactQuietly)
 }
 
 // repeatsNothing reports whether a document that has not changed says nothing of what is forgotten
@@ -93,7 +93,7 @@ func (w *writer) repeatsNothing(ctx context.Context, doc located) bool {
 			return false
 		}
 		if content.Markdown != nil {
-			content.Markdown = searchable(content.Markdown, w.redactQuietly)
+			content.Markdown = searchable(content.Markdown, w.m.cutter.redactQuietly)
 		}
 		if w.forget(doc.Document, &content) > 0 {
 			return false
@@ -115,7 +115,7 @@ func (m *indexer) unheard(known *manifest) (paths []string) {
 	if err != nil || list.Added == 0 {
 		return nil
 	}
-	for path, e := range known.Documents {
+	for path, e := range known.all() {
 		if e.Forgotten < list.Added {
 			paths = append(paths, path)
 		}
@@ -247,7 +247,7 @@ func (m *Manager) Hidden(ctx context.Context, path string) (n int, err error) {
 		return 0, err
 	}
 	defer current.release()
-	return current.manifest.Documents[path].Hidden, nil
+	return current.manifest.of(path).Hidden, nil
 }
 
 // addForgotten adds what records of a document say; nil is the whole document.
@@ -295,19 +295,18 @@ func (m *indexer) passagesOf(ctx context.Context, path string) (all forgotten.Pa
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{m: m}
 	for from := (source.Position{}); ; {
 		content, err := doc.from.Read(ctx, doc.Document, from)
 		if err != nil {
 			return nil, err
 		}
 		if content.Turns == nil {
-			return append(all, forgotten.OfMarkdown(string(searchable(content.Markdown, w.redactQuietly)))...), nil
+			return append(all, forgotten.OfMarkdown(string(searchable(content.Markdown, m.cutter.redactQuietly)))...), nil
 		}
 		for len(all) > 0 && all[len(all)-1].First >= content.From {
 			all = all[:len(all)-1] // read again
 		}
-		all = append(all, forgotten.OfTurns(content.Turns, w.redactQuietly)...)
+		all = append(all, forgotten.OfTurns(content.Turns, m.cutter.redactQuietly)...)
 		if !content.More {
 			return all, nil
 		}
@@ -317,6 +316,9 @@ func (m *indexer) passagesOf(ctx context.Context, path string) (all forgotten.Pa
 
 // locate finds a document in its source, or what is kept of it.
 func (m *indexer) locate(ctx context.Context, path string) (located, error) {
+	if m.options.Contents != nil {
+		return located{}, ErrElsewhere
+	}
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {
 		return located{}, ErrNotIndexed
@@ -352,6 +354,9 @@ func (m *indexer) locate(ctx context.Context, path string) (located, error) {
 // changeForgotten brings the index up to date, so that it says where everything is, changes the
 // list and reads all documents again.
 func (m *indexer) changeForgotten(ctx context.Context, change func() error) error {
+	if m.options.Contents != nil {
+		return ErrElsewhere
+	}
 	if m.options.Forgotten == "" {
 		return ErrNoList
 	}

@@ -67,7 +67,7 @@ func (m *indexer) indexFound(ctx context.Context, found changes, deadline time.T
 		return because(""), err
 	}
 	defer current.release()
-	if current.manifest.Chunking != m.options.chunking() || current.noVectors != nil {
+	if current.manifest.Chunking != m.cutter.Fingerprint() || current.noVectors != nil {
 		return because("the index was made with other settings: index again"), nil
 	}
 	w, err := m.newWriter(current.folder, current.manifest, current.indexes, &IndexReport{}, nil)

@@ -45,23 +45,23 @@ func (w *writer) keep(r *reading, content source.Content) error {
 	if w.m.options.Kept == "" || !r.doc.Rotated {
 		return nil
 	}
-	doc := r.doc.Document
+	doc := r.doc
 	log := keptlog.Log{Path: doc.Path, File: doc.File, Scope: doc.Scope, Format: doc.Format, Session: doc.Session, Branch: doc.Branch,
 		Size: doc.Size, ModTime: doc.ModTime, Agent: content.Agent, From: content.From}
 	if r.kept == nil || log.From == 1 {
 		r.kept = &keptFrame{log: log}
 	}
-	if w.m.isForgotten(w.forgotten, doc.Path) {
+	if r.forgotten {
 		return nil
 	}
 	turns := slices.Clone(content.Turns)
 	for i, t := range turns {
 		if content.Agent && t.Role != "user" {
-			turns[i].Text = w.redactQuietly(t.Text)
+			turns[i].Text = r.redactQuietly(t.Text)
 		}
 		turns[i].Tools = make([]chunker.ToolUse, len(t.Tools))
 		for j, use := range t.Tools {
-			turns[i].Tools[j] = digest.Reduced(use, w.redactQuietly)
+			turns[i].Tools[j] = digest.Reduced(use, r.redactQuietly)
 		}
 	}
 	data, err := keptlog.Frame(log, turns)

@@ -58,8 +58,8 @@ func unknownRecords(doc source.Document, content source.Content) (all []UnknownR
 func (m *manifest) unknownRecords() (all []UnknownRecords) {
 	type kind struct{ format, version, kind string }
 	index := map[kind]int{}
-	for _, path := range slices.Sorted(maps.Keys(m.Documents)) {
-		for _, u := range m.Documents[path].Unknown {
+	for _, path := range m.paths() {
+		for _, u := range m.of(path).Unknown {
 			k := kind{u.Format, u.Version, u.Kind}
 			if i, ok := index[k]; ok {
 				all[i].Records += u.Records
@@ -102,7 +102,7 @@ func (e *entry) countTurns(content source.Content, leftOut []string, known entry
 
 func (m *manifest) logs() *LogsStatus {
 	all := LogsStatus{LeftOut: map[string]int{}, Unknown: m.unknownRecords()}
-	for _, e := range m.Documents {
+	for _, e := range m.all() {
 		if e.Gone {
 			all.Gone++
 			all.GoneBytes += e.Kept.Bytes

@@ -2,6 +2,8 @@ package core
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +32,10 @@ type manifest struct {
 	// LinksChanged means that Links or the set of notes changed since Aliases were made of them.
 	LinksChanged bool `json:"linksChanged,omitempty"`
 
-	Documents map[string]entry `json:"documents"` // by Document.Path
+	// Documents are for a writer, by Document.Path. Readers use the methods: a memory that is kept
+	// elsewhere has its documents in layers.
+	Documents map[string]entry `json:"documents"`
+	layers    []*Layer
 	// Unread are documents that could not be read, by Document.Path.
 	Unread map[string]unread `json:"unread,omitempty"`
 }
@@ -104,7 +109,56 @@ func (e entry) lastChange() time.Time {
 	return e.ModTime
 }
 
+// find returns what is known of a document.
+func (m *manifest) find(path string) (entry, bool) {
+	if e, known := m.Documents[path]; known {
+		return e, true
+	}
+	for _, l := range m.layers {
+		if d := l.of(path); d != nil {
+			return d.entry, true
+		}
+	}
+	return entry{}, false
+}
+
+// of is find; it returns the zero entry for an unknown document.
+func (m *manifest) of(path string) entry {
+	e, _ := m.find(path)
+	return e
+}
+
+// all returns all documents, in any order.
+func (m *manifest) all() iter.Seq2[string, entry] {
+	return func(yield func(string, entry) bool) {
+		for path, e := range m.Documents {
+			if !yield(path, e) {
+				return
+			}
+		}
+		for _, l := range m.layers {
+			for path, d := range l.all {
+				if !yield(path, d.entry) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// paths returns those of all documents, in order.
+func (m *manifest) paths() (all []string) {
+	for path := range m.all() {
+		all = append(all, path)
+	}
+	slices.Sort(all)
+	return all
+}
+
 func (m *manifest) chunks() (all, pending int) {
+	for _, l := range m.layers {
+		all, pending = all+l.chunks, pending+l.pending
+	}
 	for _, e := range m.Documents {
 		all += e.Chunks
 		pending += e.pending()
@@ -114,7 +168,7 @@ func (m *manifest) chunks() (all, pending int) {
 
 // setAside counts chunks.
 func (m *manifest) setAside() (n int) {
-	for _, e := range m.Documents {
+	for _, e := range m.all() {
 		n += e.SetAside.chunks()
 	}
 	return n
@@ -126,7 +180,7 @@ func (m *manifest) inFolders(paths []string) (documents []string) {
 		if !strings.HasSuffix(folder, "/") {
 			continue
 		}
-		for document := range m.Documents {
+		for document := range m.all() {
 			if strings.HasPrefix(document, folder) {
 				documents = append(documents, document)
 			}

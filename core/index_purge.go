@@ -38,7 +38,7 @@ func (m *indexer) purgeIndexes(ctx context.Context, options IndexOptions, list i
 	if current.manifest.Purged == list && !options.Purge {
 		return nil
 	}
-	if err := current.keywords.Purge(ctx); err != nil {
+	if err := current.files.keywords.Purge(ctx); err != nil {
 		return err
 	}
 	if current.noVectors != nil {
@@ -47,8 +47,8 @@ func (m *indexer) purgeIndexes(ctx context.Context, options IndexOptions, list i
 	if err := m.deleteOutdated(ctx, current); err != nil {
 		return err
 	}
-	if current.vectors != nil {
-		if err := current.vectors.Purge(ctx); err != nil {
+	if current.files.vectors != nil {
+		if err := current.files.vectors.Purge(ctx); err != nil {
 			return err
 		}
 	}
@@ -63,15 +63,15 @@ func (m *indexer) purgeIndexes(ctx context.Context, options IndexOptions, list i
 // deleteOutdated deletes vectors of forgotten documents that would wait for an embedder that is
 // away.
 func (m *indexer) deleteOutdated(ctx context.Context, current snapshot) error {
-	if current.vectors == nil {
+	if current.files.vectors == nil {
 		return nil
 	}
 	for path, e := range current.manifest.Documents {
 		if e.Hidden == 0 || !e.Pending {
 			continue
 		}
-		have, err := current.vectors.Document(ctx, path)
-		want, wantErr := current.keywords.Document(ctx, path)
+		have, err := current.files.vectors.Document(ctx, path)
+		want, wantErr := current.files.keywords.Document(ctx, path)
 		if err = errors.Join(err, wantErr); err != nil {
 			return err
 		}
@@ -79,10 +79,10 @@ func (m *indexer) deleteOutdated(ctx context.Context, current snapshot) error {
 		for _, r := range changed {
 			gone = append(gone, r.ID)
 		}
-		if err := current.vectors.Delete(ctx, gone); err != nil {
-			current.vectors.Discard()
+		if err := current.files.vectors.Delete(ctx, gone); err != nil {
+			current.files.vectors.Discard()
 			return err
 		}
 	}
-	return current.vectors.Commit(ctx)
+	return current.files.vectors.Commit(ctx)
 }

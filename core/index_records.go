@@ -84,8 +84,8 @@ func recordOf(doc source.Document, said noteDate, c chunker.Chunk) store.Record 
 	}
 }
 
-// embeddingText is what Vector and Hash are made from.
-func embeddingText(r store.Record) string {
+// EmbeddingText is what a record's Vector and Hash are made from.
+func EmbeddingText(r store.Record) string {
 	at := r.Time
 	speaker := r.Speaker
 	if r.Kind != source.KindConversation || len(r.Headings) > 0 {

@@ -15,9 +15,9 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// redaction is part of Options.chunking: a change rebuilds the index.
-func (o Options) redaction() string {
-	if o.KeepSecrets {
+// redaction is part of Cutter.Fingerprint: a change rebuilds the index.
+func (c *Cutter) redaction() string {
+	if c.keepSecrets {
 		return "/secrets-kept"
 	}
 	return "/secrets9" // count up when other secrets are found, or in other places
@@ -27,16 +27,16 @@ func (o Options) redaction() string {
 // chunker.Session redacts answers, since it keeps few, and package digest what it takes of tools.
 // A speaker with a name that is none, or that of a role, speaks by their own role; a session whose
 // name may say something is known by a hash.
-func (w *writer) redactContent(path string, content *source.Content) {
-	name := w.redactNames()
+func (c *cutting) redactContent(content *source.Content) {
+	name := c.redactNames()
 	if content.Markdown != nil {
-		content.Markdown = searchable(content.Markdown, func(text string) string { return w.redact(path, 0, text) })
+		content.Markdown = searchable(content.Markdown, func(text string) string { return c.redact(0, text) })
 	}
 	for i, turn := range content.Turns {
 		if !content.Agent || turn.Role == "user" {
-			content.Turns[i].Text = w.redact(path, turn.Line, turn.Text)
+			content.Turns[i].Text = c.redact(turn.Line, turn.Text)
 		}
-		content.Turns[i].Asked = w.redactQuietly(turn.Asked) // the turn that asks counts it
+		content.Turns[i].Asked = c.redactQuietly(turn.Asked) // the turn that asks counts it
 		if content.Turns[i].Session = name(turn.Session); !isID(content.Turns[i].Session) {
 			content.Turns[i].Session = hashOf([]byte(content.Turns[i].Session))
 		}
@@ -46,6 +46,9 @@ func (w *writer) redactContent(path string, content *source.Content) {
 		for j, use := range turn.Tools {
 			turn.Tools[j].Name = name(use.Name)
 		}
+	}
+	if c.entry.Session == "" && len(content.Turns) > 0 {
+		c.entry.Session = content.Turns[0].Session
 	}
 }
 
@@ -64,12 +67,12 @@ func isID(name string) bool {
 }
 
 // redactNames returns redactQuietly for names, most of which come again and again.
-func (w *writer) redactNames() func(string) string {
+func (c *Cutter) redactNames() func(string) string {
 	known := map[string]string{}
 	return func(name string) string {
 		clean, ok := known[name]
 		if !ok {
-			clean = w.redactQuietly(name)
+			clean = c.redactQuietly(name)
 			known[name] = clean
 		}
 		return clean
@@ -86,29 +89,29 @@ func redactedBranch(name string) string {
 
 // redactRecords works after the cut: searching all output of tools takes too long. Secrets in
 // neighbours are counted with their own record.
-func (w *writer) redactRecords(kind string, records []store.Record) {
-	if kind != source.KindConversation {
+func (c *cutting) redactRecords(records []store.Record) {
+	if c.doc.Kind != source.KindConversation {
 		return
 	}
 	for i := range records {
 		r := &records[i]
-		r.Text, r.Before, r.After = w.redact(r.Path, r.StartLine, r.Text), w.redactQuietly(r.Before), w.redactQuietly(r.After)
+		r.Text, r.Before, r.After = c.redact(r.StartLine, r.Text), c.redactQuietly(r.Before), c.redactQuietly(r.After)
 		for j := range r.Headings {
-			r.Headings[j] = w.redactQuietly(r.Headings[j])
+			r.Headings[j] = c.redactQuietly(r.Headings[j])
 		}
 	}
 }
 
-// redact takes secrets out of a text of a document and notes their places. line is that of the
+// redact takes secrets out of a text of the document and notes their places. line is that of the
 // message whose text it is, and 0 for the text of a whole file.
-func (w *writer) redact(path string, line int, text string) string {
-	if w.m.options.KeepSecrets {
+func (c *cutting) redact(line int, text string) string {
+	if c.keepSecrets {
 		return text
 	}
 	clean, findings := secret.Redact(text)
 	for _, f := range findings {
 		at := cmp.Or(line, f.Line)
-		w.report.Redacted[f.Rule] = append(w.report.Redacted[f.Rule], paths.Citation(path, at, at))
+		c.redacted[f.Rule] = append(c.redacted[f.Rule], paths.Citation(c.doc.Path, at, at))
 	}
 	return clean
 }

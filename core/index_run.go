@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
@@ -34,6 +33,9 @@ const keepTimeout = 5 * time.Second
 // is away is in IndexReport.Degraded, unreadable files are in Skipped. Index fails if it can read
 // no source.
 func (m *Manager) Index(ctx context.Context, options IndexOptions) (IndexReport, error) {
+	if m.options.Contents != nil {
+		return IndexReport{}, ErrElsewhere
+	}
 	started := time.Now()
 	unlock, err := m.writing.acquire(ctx)
 	if err != nil {
@@ -103,7 +105,7 @@ func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string,
 	}
 	defer current.release()
 	from, to := current.manifest.Engine, m.options.Engine.Name
-	switch chunking := m.options.chunking(); {
+	switch chunking := m.cutter.Fingerprint(); {
 	case options.KeepEngine && from != "" && from != to:
 		return "", fmt.Errorf("index %s: vectors are kept by the engine %s, this is %s: %w", m.options.Folder, from, to, ErrEngine)
 	case options.Rebuild:
@@ -158,19 +160,10 @@ func unusable(err error) bool {
 	return slices.ContainsFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 }
 
-// chunking names all that decides about chunks.
-func (o Options) chunking() string {
-	counter := "estimate"
-	if o.Embedder != nil {
-		counter = o.Embedder.Fingerprint()
-	}
-	return fmt.Sprintf("v10/%d/%d/%d/%s%s/digest%d", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction(), digest.Version)
-}
-
-func (o Options) blank() *manifest {
-	blank := &manifest{Chunking: o.chunking(), Documents: map[string]entry{}}
-	if o.Embedder != nil {
-		blank.Engine = o.Engine.Name // EngineOf reports it even before the first vector
+func (m *indexer) blank() *manifest {
+	blank := &manifest{Chunking: m.cutter.Fingerprint(), Documents: map[string]entry{}}
+	if m.options.Embedder != nil {
+		blank.Engine = m.options.Engine.Name // EngineOf reports it even before the first vector
 	}
 	return blank
 }
@@ -181,7 +174,7 @@ func (m *indexer) beginFirst(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("begin index in %s: %w", m.options.Folder, err)
 	}
-	if err := m.options.blank().save(next.Path()); err != nil {
+	if err := m.blank().save(next.Path()); err != nil {
 		next.Abandon()
 		return err
 	}
@@ -201,17 +194,17 @@ func (m *indexer) rebuild(ctx context.Context, options IndexOptions, report *Ind
 	}()
 	moved := m.beginCarrying(ctx, options)
 	defer moved.close()
-	blank := m.options.blank()
+	blank := m.blank()
 	moved.prepare(blank)
 	x, err := m.openIndexes(ctx, next.Path(), blank)
 	if err != nil {
 		return err
 	}
-	if err = moved.into(ctx, x.vectors); err == nil {
+	if err = moved.into(ctx, x.files.vectors); err == nil {
 		err = m.update(ctx, next.Path(), blank, x, report, options)
 	}
 	if err == nil {
-		err = moved.finish(ctx, next.Path(), x.vectors)
+		err = moved.finish(ctx, next.Path(), x.files.vectors)
 	}
 	if err = errors.Join(err, x.release()); err != nil {
 		return err

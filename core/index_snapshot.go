@@ -32,24 +32,39 @@ type view struct {
 	folder   string
 	manifest *manifest // never changed once here
 	*indexes
+	// revision and readDigests are those of Contents.
+	revision    string
+	readDigests func(ctx context.Context, paths []string) (map[string][]byte, error)
 
 	// All are made at the first call.
 	sums   func() Sums
 	listed func() []DocumentInfo
+	named  func() []string
 	said   func() (map[string]Said, error)
+}
+
+func newView(known *manifest, x *indexes) *view {
+	return &view{manifest: known, indexes: x, sums: sync.OnceValue(known.sums), listed: sync.OnceValue(known.list)}
 }
 
 // indexes follow commits themselves, so all views of a generation share them. The last view closes
 // them.
 type indexes struct {
-	keywords  store.KeywordIndex
-	vectors   store.VectorIndex // nil if there are none, or, with noVectors, if they cannot be used
+	keywords  store.KeywordSearch
+	vectors   store.VectorSearch // nil if there are none, or, with noVectors, if they cannot be used
 	noVectors error
 	asked
-	digests digestCache
+	files   files // the same, of a generation
+	digests *digestCache
 	former  bool // vectors are another embedder's than the memory's: they answer until Index replaces them
 
 	views int // guarded by the Manager's generations
+}
+
+// files are indexes that a writer changes. Those of Contents are none.
+type files struct {
+	keywords store.KeywordIndex
+	vectors  store.VectorIndex // as in indexes
 }
 
 // Unchanged implements generation.Snapshot.
@@ -61,6 +76,9 @@ func (v *view) Close() error { return v.indexes.release() }
 // acquire opens the current generation. Errors: generation.ErrNone before the first indexing,
 // ErrClosed, and those of an unreadable index.
 func (m *indexer) acquire(ctx context.Context) (snapshot, error) {
+	if m.options.Contents != nil {
+		return m.acquireContents(ctx)
+	}
 	v, release, err := m.generations.Enter(ctx)
 	if errors.Is(err, generation.ErrClosed) {
 		err = ErrClosed
@@ -79,7 +97,8 @@ func (m *indexer) openView(ctx context.Context, last *view, n uint64, folder str
 	if err != nil {
 		return nil, err
 	}
-	v := &view{number: n, folder: folder, manifest: manifest, sums: sync.OnceValue(manifest.sums), listed: sync.OnceValue(manifest.list)}
+	v := newView(manifest, nil)
+	v.number, v.folder, v.named = n, folder, sync.OnceValue(func() []string { return namedIn(manifest.all()) })
 	v.said = sync.OnceValues(func() (map[string]Said, error) { return v.digests.said(v) })
 	if last != nil && last.number == n && last.serves(manifest) {
 		v.indexes = last.indexes
@@ -113,15 +132,16 @@ func (x *indexes) serves(newer *manifest) bool {
 }
 
 func (m *indexer) openIndexes(ctx context.Context, path string, manifest *manifest) (*indexes, error) {
-	x := &indexes{views: 1, asked: m.asked}
+	x := &indexes{views: 1, asked: m.asked, digests: &digestCache{}}
 	var err error
-	if x.keywords, err = m.options.Engine.Keywords(ctx, filepath.Join(path, keywordFolder)); err != nil {
+	if x.files.keywords, err = m.options.Engine.Keywords(ctx, filepath.Join(path, keywordFolder)); err != nil {
 		return nil, err
 	}
+	x.keywords = x.files.keywords
 	former := m.formerOf(manifest)
-	x.vectors, x.noVectors = m.openVectors(ctx, path, manifest, former)
-	if former != nil && x.vectors != nil {
-		x.former, x.asked = true, asked{embedder{former}, relevance.For(former.Fingerprint())}
+	if x.files.vectors, x.noVectors = m.openVectors(ctx, path, manifest, former); x.files.vectors != nil {
+		x.vectors = x.files.vectors
+		x.answerBy(former)
 	}
 	if err := x.holdAll(ctx, path, manifest); err != nil {
 		return nil, errors.Join(err, x.release())
@@ -129,11 +149,18 @@ func (m *indexer) openIndexes(ctx context.Context, path string, manifest *manife
 	return x, nil
 }
 
+// answerBy lets the embedder that made the vectors embed questions, if that is a former one.
+func (x *indexes) answerBy(former embed.Embedder) {
+	if former != nil {
+		x.former, x.asked = true, asked{embedder{former}, relevance.For(former.Fingerprint())}
+	}
+}
+
 // holdAll fails if the indexes hold fewer records than the manifest counts: without files an index
 // opens empty.
 func (x *indexes) holdAll(ctx context.Context, path string, manifest *manifest) error {
 	words, vectors := 0, 0
-	for _, e := range manifest.Documents {
+	for _, e := range manifest.all() {
 		if e.Unsure {
 			continue
 		}
@@ -142,12 +169,12 @@ func (x *indexes) holdAll(ctx context.Context, path string, manifest *manifest) 
 			vectors += e.Chunks - e.SetAside.chunks()
 		}
 	}
-	n, err := x.keywords.Count(ctx)
+	n, err := x.files.keywords.Count(ctx)
 	if err == nil && n < words {
 		err = fmt.Errorf("%s: %w: %d records, want %d", filepath.Join(path, keywordFolder), store.ErrCorrupt, n, words)
 	}
-	if err == nil && x.vectors != nil {
-		if n, err = x.vectors.Count(ctx); err == nil && n < vectors {
+	if err == nil && x.files.vectors != nil {
+		if n, err = x.files.vectors.Count(ctx); err == nil && n < vectors {
 			err = fmt.Errorf("%s: %w: %d records, want %d", filepath.Join(path, vectorFolder), store.ErrCorrupt, n, vectors)
 		}
 	}
@@ -169,11 +196,8 @@ func (m *indexer) openVectors(ctx context.Context, path string, manifest *manife
 	if m.options.Embedder == nil || manifest.Dimension == 0 {
 		return nil, nil
 	}
-	if want := m.options.Embedder.Fingerprint(); manifest.Embedder != want && former == nil {
-		if missing := embed.Missing(m.options.Embedder); missing != nil {
-			return nil, missing
-		}
-		return nil, fmt.Errorf("vectors were made by %s, the embedder is now %s: index again", manifest.Embedder, want)
+	if err := m.madeByOther(manifest, former); err != nil {
+		return nil, err
 	}
 	if manifest.Engine != m.options.Engine.Name {
 		return nil, fmt.Errorf("vectors are kept by the engine %s, this is %s: index again", manifest.Engine, m.options.Engine.Name)
@@ -183,6 +207,17 @@ func (m *indexer) openVectors(ctx context.Context, path string, manifest *manife
 		return nil, err // never an index that is a nil pointer
 	}
 	return vectors, nil
+}
+
+// madeByOther says why the vectors of a generation are of no use, if another embedder made them.
+func (m *indexer) madeByOther(known *manifest, former embed.Embedder) error {
+	if m.options.Embedder == nil || former != nil || known.Embedder == m.options.Embedder.Fingerprint() {
+		return nil
+	}
+	if missing := embed.Missing(m.options.Embedder); missing != nil {
+		return missing
+	}
+	return fmt.Errorf("vectors were made by %s, the embedder is now %s: index again", known.Embedder, m.options.Embedder.Fingerprint())
 }
 
 // formerOf returns another embedder whose vectors a generation has, if it is at hand.
@@ -197,9 +232,9 @@ func (x *indexes) release() error {
 	if x.views--; x.views > 0 {
 		return nil
 	}
-	err := x.keywords.Close()
-	if x.vectors != nil {
-		err = errors.Join(err, x.vectors.Close())
+	err := x.files.keywords.Close()
+	if x.files.vectors != nil {
+		err = errors.Join(err, x.files.vectors.Close())
 	}
 	return err
 }

@@ -182,21 +182,17 @@ func (v *vectoriser) commitIfFull(ctx context.Context) error {
 
 // embed adds records to the batch: with their vectors, or as set aside.
 func (v *vectoriser) embed(ctx context.Context, records []store.Record) error {
-	texts := make([]string, len(records))
-	for i, r := range records {
-		texts[i] = embeddingText(r)
-	}
 	dimension := embed.Bare(v.w.m.embedder.Embedder).Dimension()
 	if v.w.vectors != nil {
 		dimension = v.w.vectors.Dimension()
 	}
-	vectors, failed, err := v.w.m.embedder.documents(ctx, texts, dimension)
+	vectors, failed, err := v.w.m.embedder.records(ctx, records, dimension)
 	if err != nil {
 		return err
 	}
 	for i, r := range records {
-		if err := failed[i]; err != nil {
-			v.batch.failed = append(v.batch.failed, failedRecord{r, reasonOf(err, texts[i])})
+		if reason, isFailed := failed[i]; isFailed {
+			v.batch.failed = append(v.batch.failed, failedRecord{r, reason})
 			v.batch.gone = append(v.batch.gone, r.ID) // it may be that of an earlier text
 			continue
 		}

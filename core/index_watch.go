@@ -33,6 +33,9 @@ const (
 // Watch indexes now and after each change, despite errors, until ctx ends. Queries skip the file
 // check while it reports no change.
 func (m *Manager) Watch(ctx context.Context, o WatchOptions) error {
+	if m.options.Contents != nil {
+		return ErrElsewhere
+	}
 	defer m.watched.Store(false)
 	w := &watching{m: m, options: o}
 	w.files = watch.New(watch.Options{

@@ -2,23 +2,18 @@ package core
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"math"
-	"slices"
 	"time"
 
-	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/forgotten"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/source/keptlog"
 	"github.com/memcore/memcore/internal/paths"
-	"github.com/memcore/memcore/internal/text/charset"
 	"github.com/memcore/memcore/store"
 )
 
@@ -52,7 +47,7 @@ func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, repor
 	}
 	report.Redacted, report.SkippedLines, report.SkippedAt = map[string][]string{}, map[string]int{}, map[string]string{}
 	_, left := own.chunks()
-	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress,
+	return &writer{m: m, folder: folder, manifest: &own, keywords: x.files.keywords, vectors: x.files.vectors, report: report, progress: progress,
 		unfinished: left > 0, forgotten: list, unread: manifest.Unread}, nil
 }
 
@@ -81,19 +76,11 @@ const (
 
 // A reading is a document beside its indexed records.
 type reading struct {
-	doc   located
-	known bool // it was indexed before
-	entry entry
-	// records and statements are those from line begin on, until they are compared with the index.
-	records, statements []store.Record
-	begin               int
-	put                 []store.Record
-	gone                []string
-	// digest is of an agent's log, digestText as it is stored. digestLost means that the stored one
-	// cannot be read.
-	digest     *digest.Digest
-	digestText []byte
-	digestLost bool
+	cutting         // until its records are compared with the index
+	known      bool // it was indexed before
+	put        []store.Record
+	gone       []string
+	digestLost bool       // the stored digest cannot be read
 	kept       *keptFrame // nil if nothing is kept of it
 }
 
@@ -202,30 +189,24 @@ func (w *writer) behind(doc located) int64 {
 // read reads a document, a long log in pieces: all that is held of it is what is indexed.
 func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	known, indexed := w.manifest.Documents[doc.Path]
-	if !w.m.options.KeepSecrets {
-		doc.Branch = redactedBranch(doc.Branch)
-
-	}
-	r := reading{doc: doc, known: indexed, entry: entryOf(doc)}
-	if r.entry.Unsure {
+	r := reading{cutting: w.m.cutter.start(doc.Document, w.report.Redacted), known: indexed}
+	r.entry.Source = doc.from.Name()
+	if r.entry.Unsure = !doc.ModTime.IsZero() && time.Since(doc.ModTime).Abs() < recentlyModified; r.entry.Unsure {
 		w.m.tooSoon.Store(true)
 	}
+	r.forgotten = w.m.isForgotten(w.forgotten, doc.Path)
 	r.entry.Forgotten = w.forgotten.Changed
 	r.entry.Pending, r.entry.Partly, r.entry.SetAside = known.Pending, known.Partly, known.SetAside
 	r.entry.Aliases = known.Aliases
 	r.entry.Gone = doc.from.Name() == keptSource && keptlog.Gone(doc.File)
 	for from, before := w.from(doc), known; ; {
-		content, earlier, err := w.readOn(ctx, &r, from, before)
+		content, earlier, err := w.readOn(ctx, &r, doc.from, from, before)
 		if err != nil {
 			return reading{}, err
 		}
-		r.entry.Resume, r.entry.Unknown = content.Resume, unknownRecords(doc.Document, content)
+		r.describe(content)
 		if doc.Kind != source.KindConversation {
-			sum := sha256.Sum256(content.Markdown)
-			r.entry.Hash = hex.EncodeToString(sum[:])
-			meta, _, _, _ := chunker.SplitFrontmatter(content.Markdown)
-			r.entry.Globs = globsOf(doc.Document, meta)
-			if r.entry.Said = saidDate(doc.Document, meta); !r.entry.Said.isKnown() {
+			if !r.entry.Said.isKnown() {
 				r.entry.Said = w.committedOn(ctx, doc)
 			}
 			if indexed && !known.Unsure && known.Forgotten == r.entry.Forgotten && known.Hash == r.entry.Hash && known.Scope == doc.Scope {
@@ -233,15 +214,13 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 				return r, nil // touched, not changed
 			}
 		}
-		w.redactContent(doc.Path, &content)
-		if r.entry.Session == "" && len(content.Turns) > 0 {
-			r.entry.Session = content.Turns[0].Session
-		}
+		r.redactContent(&content)
 		r.entry.Hidden += w.forget(doc.Document, &content)
-		r.entry.Links = w.linksOf(doc, content.Markdown)
-		if err := w.cut(&r, content, earlier, before); err != nil {
+		warnings, err := r.add(content, earlier, before)
+		if err != nil {
 			return r, err
 		}
+		w.report.Warnings = append(w.report.Warnings, warnings...)
 		if err := w.keep(&r, content); err != nil {
 			return r, err
 		}
@@ -257,9 +236,9 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 
 // readOn reads what follows a position, with the digest of what precedes it. before is the entry
 // that this belongs to.
-func (w *writer) readOn(ctx context.Context, r *reading, from source.Position, before entry) (content source.Content, earlier digest.Digest, err error) {
+func (w *writer) readOn(ctx context.Context, r *reading, in source.Source, from source.Position, before entry) (content source.Content, earlier digest.Digest, err error) {
 	doc := r.doc
-	content, err = doc.from.Read(ctx, doc.Document, from)
+	content, err = in.Read(ctx, doc, from)
 	switch {
 	case err != nil:
 		return content, earlier, err
@@ -269,7 +248,7 @@ func (w *writer) readOn(ctx context.Context, r *reading, from source.Position, b
 		if earlier, err = readDigest(w.folder, doc.Path); err != nil {
 			w.m.log.Warn("a log is read again from its beginning", "log", doc.Path, "error", err)
 			r.digestLost = true
-			content, err = doc.from.Read(ctx, doc.Document, source.Position{})
+			content, err = in.Read(ctx, doc, source.Position{})
 		}
 	}
 	for reason, n := range content.Skipped {
@@ -281,46 +260,9 @@ func (w *writer) readOn(ctx context.Context, r *reading, from source.Position, b
 	return content, earlier, err
 }
 
-func entryOf(doc located) entry {
-	return entry{Source: doc.from.Name(), File: doc.File, Session: doc.Session, Branch: doc.Branch, Kind: doc.Kind, Scope: doc.Scope, Size: doc.Size, ModTime: doc.ModTime, Changed: doc.Changed,
-		Unsure: !doc.ModTime.IsZero() && time.Since(doc.ModTime).Abs() < recentlyModified}
-}
-
-// cut makes the records of content. before is the entry of what precedes it.
-func (w *writer) cut(r *reading, content source.Content, earlier digest.Digest, before entry) error {
-	request := ""
-	if content.From > 1 {
-		request = before.Request
-	}
-	records, leftOut, warnings := w.recordsOf(r.doc, content, request, r.entry.Said)
-	r.entry.countTurns(content, leftOut, before)
-	r.entry.Request = requestBefore(r.entry.Resume, content, request)
-	switch content.Encoding {
-	case "":
-	case charset.Unknown:
-		warnings = append(warnings, fmt.Sprintf("%s: it is not UTF-8, and its encoding is not known, so that only its ASCII was read: save it as UTF-8", r.doc.Path))
-	default:
-		warnings = append(warnings, fmt.Sprintf("%s: read as %s, since it is not UTF-8", r.doc.Path, content.Encoding))
-	}
-	w.report.Warnings = append(w.report.Warnings, warnings...)
-	if r.begin == 0 || content.From == 1 {
-		r.begin, r.records = content.From, records
-	} else {
-		at := slices.IndexFunc(r.records, func(record store.Record) bool { return record.StartLine >= content.From })
-		if at < 0 {
-			at = len(r.records)
-		}
-		keepBefore(r.records[at:], records)
-		r.records = append(r.records[:at], records...)
-	}
-	var err error
-	r.statements, err = w.digest(r, content, earlier)
-	return err
-}
-
 // compare fills in what a reading changes in the index.
 func (w *writer) compare(ctx context.Context, r *reading, known entry) error {
-	records := append(r.records, r.statements...)
+	records := r.all()
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
 		return &indexFailure{fmt.Errorf("compare %s with the index: %w", r.doc.Path, err)}
@@ -350,43 +292,6 @@ func (w *writer) compare(ctx context.Context, r *reading, known entry) error {
 		r.entry.Pending, r.entry.Partly = true, max(same, 0)
 	}
 	return nil
-}
-
-// requestBefore returns the title of the last request before place, where reading continues, else
-// earlier, the one before the content.
-func requestBefore(place source.Position, content source.Content, earlier string) string {
-	if !content.Agent || place.Offset == 0 {
-		return ""
-	}
-	turns := content.Turns
-	for len(turns) > 0 && turns[len(turns)-1].Line > place.Line {
-		turns = turns[:len(turns)-1]
-	}
-	return chunker.Request(turns, earlier)
-}
-
-// recordsOf redacts records; otherwise see the function recordsOf.
-func (w *writer) recordsOf(doc located, content source.Content, request string, said noteDate) (records []store.Record, leftOut, warnings []string) {
-	chunking := w.m.options.Chunking
-	chunking.Redact = func(line int, text string) string { return w.redact(doc.Path, line, text) }
-	records, leftOut, warnings = recordsOf(doc.Document, content, request, said, chunking)
-	if !content.Agent || content.Noted { // else Session has done it
-		w.redactRecords(doc.Kind, records)
-	}
-	return records, leftOut, warnings
-}
-
-// keepBefore fills in Before if that turn is not read.
-func keepBefore(old, now []store.Record) {
-	known := make(map[string]string, len(old))
-	for _, r := range old {
-		known[r.ID] = r.Before
-	}
-	for i, r := range now {
-		if r.Before == "" {
-			now[i].Before = known[r.ID]
-		}
-	}
 }
 
 // commitKeywords marks the documents as half written, then changes the index, then the manifest.

@@ -147,7 +147,7 @@ func (m *Manager) read(ctx context.Context, current snapshot, name, document str
 	if err != nil {
 		return Passage{}, fmt.Errorf("read %q: %w", name, err)
 	}
-	d, err := current.digests.of(current.view, document)
+	d, err := current.digests.of(ctx, current.view, document)
 	if err != nil {
 		return Passage{}, fmt.Errorf("read %q: %w", name, err)
 	}
@@ -182,7 +182,7 @@ func (m *Manager) read(ctx context.Context, current snapshot, name, document str
 
 func (m *Manager) passage(current snapshot, units []unit, at int, statements []digest.Statement) Passage {
 	p := passageOf(units, at, statements)
-	p.Gone = current.manifest.Documents[p.Path].Gone
+	p.Gone = current.manifest.of(p.Path).Gone
 	return m.judged(p, units[at])
 }
 
@@ -209,7 +209,7 @@ func (m *Manager) judged(p Passage, u unit) Passage {
 // a name.
 func (m *manifest) resolve(name string) (documents []string, from, to int) {
 	if document, from, to, ok := paths.ParseCitation(name); ok {
-		if _, known := m.Documents[document]; known {
+		if _, known := m.find(document); known {
 			documents = []string{document}
 		}
 		return documents, from, to
@@ -219,7 +219,7 @@ func (m *manifest) resolve(name string) (documents []string, from, to int) {
 	if !found || err != nil || from < 1 {
 		return nil, 0, 0
 	}
-	for path := range m.Documents {
+	for path := range m.all() {
 		if documentKey(path) == key {
 			documents = append(documents, path)
 		}

@@ -4,7 +4,9 @@
 // sources only by their interfaces. Its answers are data from outside: pass them through package
 // formatter before a model reads them.
 //
-// Files index_*.go keep the indexes in step with the documents; query_*.go answer questions.
+// Files index_*.go keep the indexes in step with the documents; query_*.go answer questions. Others
+// may keep an index: what it has of a document is made by a Cutter, and a Manager answers from its
+// Contents.
 package core
 
 import (
@@ -29,7 +31,7 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// Options are the parts of a Manager. Folder, Sources and Engine are required.
+// Options are the parts of a Manager. Folder, Sources and Engine are required, or else Contents.
 type Options struct {
 	// Folder holds the index, which is derived. Delete it only while no process uses it.
 	Folder string
@@ -40,12 +42,16 @@ type Options struct {
 	// Engines returns the engine of a name, if it is there. An index of another engine than Engine
 	// gives its vectors to the next one, instead of new ones being made. Engines may be nil.
 	Engines func(name string) (engine store.Engine, ok bool)
+	// Contents, if set, gives what a memory holds that is kept elsewhere, once for each question. Then
+	// the Manager has no files: Folder, Sources, Engine, Forgotten, Kept, Freshness and Version do
+	// not matter, and what changes an index returns ErrElsewhere.
+	Contents func(ctx context.Context) (Contents, error)
 	// Embedder makes the vectors; nil means keywords alone.
 	Embedder embed.Embedder
 	// Former returns the embedder with a fingerprint, or nil. It embeds questions until Index has
 	// replaced another embedder's vectors. Former may be nil.
 	Former func(fingerprint string) embed.Embedder
-	// Chunking is the size of chunks. Open sets Count, and lowers a Max above the model's input.
+	// Chunking is the size of chunks, as in CutterOptions.
 	Chunking chunker.Options
 	// Curated is the curated memory for the system prompt; may be nil.
 	Curated *curated.Layer
@@ -125,6 +131,7 @@ type Manager struct {
 type indexer struct {
 	options     Options
 	log         *slog.Logger
+	cutter      *Cutter
 	folder      *generation.Dir
 	kept        keptlog.Store // of Options.Kept; only if that is set
 	forgotten   forgottenList
@@ -133,6 +140,8 @@ type indexer struct {
 	asked
 	// lookAgain is the constant; tests shorten it.
 	lookAgain time.Duration
+	closed    atomic.Bool
+	digests   digestCache  // of Options.Contents
 	checked   atomic.Int64 // Options.Version + 1 at the last file check that left nothing; 0 is none
 	watched   atomic.Bool  // a Watch is running and has reported no change since it looked
 	tooSoon   atomic.Bool  // a document was read right after it was written, so that it is Unsure
@@ -150,17 +159,20 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case options.Contents != nil:
+		options = options.elsewhere()
 	case options.Folder == "":
 		return nil, errors.New("open memory: Options.Folder is empty, want the folder of the index")
 	case options.Engine.Keywords == nil || options.Engine.Vectors == nil:
 		return nil, errors.New("open memory: Options.Engine opens no keyword or no vector index")
 	}
-	if info, err := os.Stat(options.Folder); err == nil && !info.IsDir() {
+	if info, err := os.Stat(options.Folder); options.Contents == nil && err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("open memory: index folder %s is a file", options.Folder)
 	}
 	options.Freshness = cmp.Or(options.Freshness, defaultFreshness)
 	log := cmp.Or(options.Logger, slog.Default())
-	if err := fitChunks(&options, log); err != nil {
+	cutter, err := NewCutter(CutterOptions{options.Chunking, options.Embedder, options.KeepSecrets, log})
+	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	injections, err := injection.NewFilter(injection.Policy(options.Injection))
@@ -170,6 +182,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 	x := &indexer{
 		options:   options,
 		log:       log,
+		cutter:    cutter,
 		folder:    generation.New(options.Folder),
 		kept:      keptlog.In(options.Kept),
 		forgotten: forgottenList{file: options.Forgotten, name: options.Name},
@@ -183,38 +196,16 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		rest: rest{file: options.RemoteRest}}, nil
 }
 
-const (
-	// defaultMaxTokens is the default for the largest chunk. Vectors of longer texts are too vague.
-	defaultMaxTokens = 240
-	// minMaxTokens is the smallest Max that package chunker accepts.
-	minMaxTokens = 32
-)
-
-// fitChunks lowers a chunk size that exceeds the model's input and logs it.
-func fitChunks(options *Options, log *slog.Logger) error {
-	if options.Embedder == nil {
-		return nil
-	}
-	chunking, limit := &options.Chunking, options.Embedder.MaxTokens()
-	chunking.Count = options.Embedder.CountTokens
-	if limit < minMaxTokens {
-		return fmt.Errorf("embedder %s reads %d tokens of a text, want at least %d: use another model, or shorter prefixes if it has some",
-			options.Embedder.Fingerprint(), limit, minMaxTokens)
-	}
-	if chunking.Max <= 0 {
-		chunking.Max = max(min(limit, defaultMaxTokens), chunking.Target)
-	}
-	if chunking.Max > limit {
-		log.Warn("chunks are smaller than asked for: the embedding model reads no more",
-			"asked", chunking.Max, "tokens", limit, "embedder", options.Embedder.Fingerprint())
-		chunking.Max = limit
-	}
-	return nil
+// elsewhere drops the options that are about files.
+func (o Options) elsewhere() Options {
+	o.Folder, o.Sources, o.Engine, o.Forgotten, o.Kept, o.Freshness, o.Version = "", nil, store.Engine{}, "", "", -1, nil
+	return o
 }
 
 // Close releases the indexes. Running calls may finish.
 func (m *Manager) Close() (err error) {
 	m.closing.Do(func() {
+		m.closed.Store(true)
 		err = m.generations.Close()
 	})
 	return err

@@ -34,7 +34,7 @@ const (
 )
 
 // linksOf returns the links of a note whose texts say something.
-func (w *writer) linksOf(doc located, text []byte) (links []noteLink) {
+func linksOf(doc source.Document, text []byte) (links []noteLink) {
 	if doc.Kind != source.KindMarkdown {
 		return nil
 	}

@@ -216,14 +216,14 @@ func (m *Manager) askIndex(ctx context.Context, text string, s selection) (resul
 	result.Threshold = max(s.threshold, 0)
 	for _, hits := range [][]MemoryHit{result.Hits, result.Rejected, result.Withheld} {
 		for i, hit := range hits {
-			hits[i].Gone = index.manifest.Documents[hit.Path].Gone
+			hits[i].Gone = index.manifest.of(hit.Path).Gone
 		}
 	}
 	for i, said := range result.Said {
-		result.Said[i].Gone = index.manifest.Documents[said.Path].Gone
+		result.Said[i].Gone = index.manifest.of(said.Path).Gone
 	}
 	for i, line := range result.Lines {
-		result.Lines[i].Gone = index.manifest.Documents[line.Path].Gone
+		result.Lines[i].Gone = index.manifest.of(line.Path).Gone
 	}
 	for _, why := range unlisted {
 		result.Degraded = append(result.Degraded, "a source cannot be read, so hits from it may be out of date: "+why)
@@ -251,6 +251,9 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	result.Degraded, result.Unembedded = found.degraded, found.unembedded
 	if q.explain {
 		result.Why = q.why(found)
+	}
+	if q.inTurn {
+		q.fetchDigests(ctx, found.candidates)
 	}
 	ranked := found.candidates
 	if t != nil {
@@ -286,14 +289,14 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	for _, c := range ranked {
 		c.had = slices.ContainsFunc(append([]store.Record{c.record}, c.copies...), func(r store.Record) bool {
 			return slices.Contains(q.has, r.Path) || q.given[r.ID]
-		}) || len(q.given) > 0 && q.isTold(found.question, c)
+		}) || len(q.given) > 0 && q.isTold(ctx, found.question, c)
 	}
 	chosen := choose(ranked, found.question.Chunks, q.selection)
 	result.Hits, result.Rejected, result.Withheld = chosen.hits, chosen.rejected, chosen.withheld
-	q.addReplies(result.Hits)
-	q.addStates(result.Hits, ranked)
+	q.addReplies(ctx, result.Hits)
+	q.addStates(ctx, result.Hits, ranked)
 	for i := range result.Hits {
-		if branch := q.index.manifest.Documents[result.Hits[i].Path].Branch; q.judge == nil || !q.judge(&MemoryHit{Branch: branch}).Flagged {
+		if branch := q.index.manifest.of(result.Hits[i].Path).Branch; q.judge == nil || !q.judge(&MemoryHit{Branch: branch}).Flagged {
 			result.Hits[i].Branch = branch
 		}
 		if q.stated() && result.Hits[i].Kind == KindStatement {
@@ -314,11 +317,24 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 				result.Degraded = append(result.Degraded, why)
 			}
 		}
-		q.putLaterWords(result, &stated)
+		q.putLaterWords(ctx, result, &stated)
 		result.sayOnce(found.question, ranked, stated.had)
-		result.Lines = q.listLines(t, found.question, ranked, stated, *result)
+		result.Lines = q.listLines(ctx, t, found.question, ranked, stated, *result)
 	}
 	return nil
+}
+
+// fetchDigests reads what the answer to a turn may need, at once where each reading takes time. A
+// failure is met again.
+func (q *query) fetchDigests(ctx context.Context, all []*candidate) {
+	var paths []string
+	for _, c := range all {
+		paths = append(paths, c.Path)
+		for _, r := range c.copies {
+			paths = append(paths, r.Path)
+		}
+	}
+	_, _ = q.index.fetchDigests(ctx, paths)
 }
 
 // before puts candidates before others, without repeating them.

@@ -31,7 +31,10 @@ func (m *Manager) RulesFor(ctx context.Context, request string) (curated.Memory,
 }
 
 func (m *manifest) pathsOf(files []string) (paths []string) {
-	for path, e := range m.Documents {
+	if len(files) == 0 {
+		return nil
+	}
+	for path, e := range m.all() {
 		if slices.Contains(files, e.File) {
 			paths = append(paths, path)
 		}

@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/memcore/memcore/store"
@@ -57,7 +56,7 @@ func (m *indexer) allOf(ctx context.Context, path string) (entry, []store.Record
 		return entry{}, nil, err
 	}
 	defer current.release()
-	e, known := current.manifest.Documents[path]
+	e, known := current.manifest.find(path)
 	if !known {
 		return entry{}, nil, ErrNotIndexed
 	}
@@ -75,7 +74,7 @@ func (m *indexer) eachDocument(ctx context.Context, do func(path string, e entry
 		return fmt.Errorf("open index %s: %w", m.options.Folder, err)
 	}
 	defer current.release()
-	for _, path := range slices.Sorted(maps.Keys(current.manifest.Documents)) {
+	for _, path := range current.manifest.paths() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -83,7 +82,7 @@ func (m *indexer) eachDocument(ctx context.Context, do func(path string, e entry
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		do(path, current.manifest.Documents[path], withoutStatements(records))
+		do(path, current.manifest.of(path), withoutStatements(records))
 	}
 	return nil
 }

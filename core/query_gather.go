@@ -141,7 +141,7 @@ const askedLanguages = 5
 // isAcross reports whether the nearest chunks are all in another language than the question. One in
 // its own is nearer for that alone, whatever it says, which Query.Across does not expect.
 func (q *query) isAcross(question relevance.Query, near []store.Hit) bool {
-	index, ok := q.index.keywords.(speaker)
+	index, ok := q.index.keywords.(interface{ LanguageOf(text string) string })
 	if !ok || len(near) == 0 || !question.FewHeld() {
 		return false
 	}
@@ -252,7 +252,7 @@ func merge(known *manifest, matches, near []store.Hit) []*candidate {
 	var all []*candidate
 	byText := map[string]*candidate{}
 	for _, hit := range slices.Concat(matches, near) {
-		if _, ok := known.Documents[hit.Record.Path]; !ok {
+		if _, ok := known.find(hit.Record.Path); !ok {
 			continue
 		}
 		c, ok := byText[hit.Record.Text]

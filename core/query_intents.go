@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -131,10 +132,21 @@ func (q *query) gatherIn(ctx context.Context, path, text string) gathered {
 	return g
 }
 
-// documents returns those of a kind that pass the filter.
+// namedIn returns the documents that a prompt may want for what their names say that they are. They
+// are looked for once, since there may be very many others.
+func namedIn[V any](documents iter.Seq2[string, V]) (all []string) {
+	for document := range documents {
+		if source.IsRules(document) || isProfile(document) || isEpisodes(document) {
+			all = append(all, document)
+		}
+	}
+	return all
+}
+
+// documents returns those of namedIn of one kind that pass the filter.
 func (q *query) documents(is func(path string) bool) (all []string) {
 	byPath := store.Filter{Path: q.filter.Path, Not: q.filter.Not}
-	for document := range q.index.manifest.Documents {
+	for _, document := range q.index.named() {
 		if is(document) && byPath.Passes("", "", document) {
 			all = append(all, document)
 		}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"context"
 	"math/bits"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ const (
 // are ranked by exchanges and sections: a request that is answered in four pieces is one line, and
 // holds the words of all four. Where there are any, near statements precede them; these alone are
 // listed for a question about the user or the people they work with.
-func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate, stated turnStatements, has Result) []Line {
+func (q *query) listLines(ctx context.Context, t *turn, question relevance.Query, ranked []*candidate, stated turnStatements, has Result) []Line {
 	telling := relevance.TellingWords(t.Prompt, question)
 	if q.lines <= 0 || t.silence != "" || t.refersBack(relevance.MassOf(telling, ^uint64(0))) {
 		return nil
@@ -45,7 +46,7 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 		return q.given[s.Name] || slices.ContainsFunc(has.Hits, s.comesFrom) || slices.ContainsFunc(has.Said, func(o Statement) bool { return o.Key == s.Key })
 	})
 	near = near[:min(len(near), q.lines/2)]
-	units := q.rankedUnits(t, question, ranked, telling)
+	units := q.rankedUnits(ctx, t, question, ranked, telling)
 	holds := func(sentence string) int { return bits.OnesCount64(holding(question, sentence)) }
 	var lines []Line
 	var kept []rankedUnit
@@ -60,7 +61,7 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 		switch {
 		case line.Outcome == "" && line.Request == "", q.suspects(line, u):
 		case slices.ContainsFunc(near, func(s Statement) bool { return s.Name == line.Name }):
-		case q.given[line.Name], q.isSaid(u, has.Said):
+		case q.given[line.Name], q.isSaid(ctx, u, has.Said):
 			had++
 		case slices.ContainsFunc(has.Hits, func(h MemoryHit) bool { return h.Path == u.path && u.start <= h.StartLine && h.StartLine <= u.end }):
 		case slices.ContainsFunc(kept, func(k rankedUnit) bool { return k.said.overlap(u.said) >= sameLine }):
@@ -70,7 +71,7 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 	}
 	markLater(lines, kept, telling)
 	for i, u := range kept {
-		s, ok := q.laterWord(u.claim(lines[i]), lines[i].Time, stated.claims, digest.Claim.Supersedes)
+		s, ok := q.laterWord(ctx, u.claim(lines[i]), lines[i].Time, stated.claims, digest.Claim.Supersedes)
 		if !ok {
 			continue
 		}
@@ -101,8 +102,8 @@ func (u rankedUnit) claim(l Line) string {
 
 // isSaid reports whether the conversation gets, or was given, what the user stated where an
 // exchange begins, and with it the name of the exchange.
-func (q *query) isSaid(u rankedUnit, said []Statement) bool {
-	log, err := q.index.digests.of(q.index.view, u.path)
+func (q *query) isSaid(ctx context.Context, u rankedUnit, said []Statement) bool {
+	log, err := q.index.digests.of(ctx, q.index.view, u.path)
 	return err == nil && slices.ContainsFunc(log.Statements, func(one digest.Statement) bool {
 		if one.Line != u.start {
 			return false
@@ -137,7 +138,7 @@ func (t *turn) refersBack(telling float64) bool {
 }
 
 // rankedUnits returns the units of candidates, best first.
-func (q *query) rankedUnits(t *turn, question relevance.Query, ranked []*candidate, telling []float64) []rankedUnit {
+func (q *query) rankedUnits(ctx context.Context, t *turn, question relevance.Query, ranked []*candidate, telling []float64) []rankedUnit {
 	valueForTurn(q.index.relevance, ranked) // questions are ranked without
 	// Texts in a language that the embedder does not know are all near each other.
 	known := q.index.relevance.Knows(question.Text) && q.index.relevance.KnowsLanguage(question.Language)
@@ -156,7 +157,7 @@ func (q *query) rankedUnits(t *turn, question relevance.Query, ranked []*candida
 	for _, document := range order {
 		candidates := byPath[document]
 		slices.SortFunc(candidates, func(a, b *candidate) int { return cmp.Compare(a.Line, b.Line) })
-		for _, u := range q.unitsAt(document, candidates) {
+		for _, u := range q.unitsAt(ctx, document, candidates) {
 			u.value += unitWords * relevance.MassOf(telling, u.holds) / all
 			units = append(units, u)
 		}
@@ -191,8 +192,8 @@ const (
 )
 
 // unitsAt parts candidates of a document into units, with the best value and all words of each.
-func (q *query) unitsAt(document string, candidates []*candidate) (units []rankedUnit) {
-	log, err := q.index.digests.of(q.index.view, document)
+func (q *query) unitsAt(ctx context.Context, document string, candidates []*candidate) (units []rankedUnit) {
+	log, err := q.index.digests.of(ctx, q.index.view, document)
 	if err != nil {
 		return nil // it costs the lines of this document
 	}
@@ -220,13 +221,13 @@ func (q *query) unitsAt(document string, candidates []*candidate) (units []ranke
 
 // addReplies adds to each hit of an agent's answer what the user said next, if that rejects it: an
 // answer must not come without that.
-func (q *query) addReplies(hits []MemoryHit) {
+func (q *query) addReplies(ctx context.Context, hits []MemoryHit) {
 	for i := range hits {
 		h := &hits[i]
 		if h.Kind != source.KindConversation || h.Speaker == "user" {
 			continue
 		}
-		log, err := q.index.digests.of(q.index.view, h.Path)
+		log, err := q.index.digests.of(ctx, q.index.view, h.Path)
 		if err != nil {
 			continue // it costs the reply
 		}

@@ -170,7 +170,7 @@ func forRulesOfFiles(ctx context.Context, q *query, t *turn) (all []search) {
 
 func (q *query) sectionsFor(ctx context.Context, t *turn, document string) ([]store.Record, error) {
 	base := source.RulesBase(document)
-	whole := slices.ContainsFunc(q.index.manifest.Documents[document].Globs, func(glob string) bool {
+	whole := slices.ContainsFunc(q.index.manifest.of(document).Globs, func(glob string) bool {
 		return slices.ContainsFunc(t.Files, func(file string) bool { return globMatches(glob, base, file) })
 	})
 	order := t.Pasted == 0 && (t.Orders || t.AsksForWork)

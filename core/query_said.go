@@ -122,6 +122,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 	if degraded = append(degraded, g.degraded...); err != nil {
 		return all, append(degraded, notAsked+err.Error())
 	}
+	q.fetchDigests(ctx, g.candidates)
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	model := q.index.relevance
 	// The texts in a language that the embedder does not know are all near each other.
@@ -150,12 +151,12 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 		if c.value < minListed || c.value < least && len(others) >= 2*maxListed {
 			break
 		}
-		s := q.statementAt(c)
+		s := q.statementAt(ctx, c)
 		if !s.Standing && s.Kind == digest.Correction {
 			continue
 		}
 		isNear := c.value >= least && (s.Standing || c.value >= minOnce)
-		if newer, ok := q.laterWord(s.Text, s.Time, all.claims, digest.Claim.Replaces); ok {
+		if newer, ok := q.laterWord(ctx, s.Text, s.Time, all.claims, digest.Claim.Replaces); ok {
 			s = newer
 		}
 		switch s.Score = min(c.value, 1); {
@@ -191,7 +192,7 @@ func (s Statement) line() Line {
 // laterWord returns the newest of the claims that the user made after a time and that replaces, in
 // some sense, what a text says. It need not be near the prompt itself: "Valkey, not Redis" is farther
 // from "set up the cache" than "Redis" was.
-func (q *query) laterWord(text string, since time.Time, all []claimed, replaces func(later, earlier digest.Claim) bool) (newest Statement, ok bool) {
+func (q *query) laterWord(ctx context.Context, text string, since time.Time, all []claimed, replaces func(later, earlier digest.Claim) bool) (newest Statement, ok bool) {
 	var earlier []digest.Claim // of the text's sentences, if anything is later
 	for _, c := range all {
 		at := c.record.Time
@@ -204,7 +205,7 @@ func (q *query) laterWord(text string, since time.Time, all []claimed, replaces 
 		if !slices.ContainsFunc(earlier, func(e digest.Claim) bool { return replaces(c.claim(), e) }) {
 			continue
 		}
-		if now := q.statementAt(c.candidate); now.Kind != digest.Correction && !q.filtered(now) {
+		if now := q.statementAt(ctx, c.candidate); now.Kind != digest.Correction && !q.filtered(now) {
 			newest, ok = now, true
 		}
 	}
@@ -214,10 +215,10 @@ func (q *query) laterWord(text string, since time.Time, all []claimed, replaces 
 // putLaterWords adds to a result what the user said since that supersedes a hit, and marks the hit:
 // neither an answer nor a document comes without that. What the user themselves said before goes, as
 // does a hit for whose later word there is no room.
-func (q *query) putLaterWords(r *Result, all *turnStatements) {
+func (q *query) putLaterWords(ctx context.Context, r *Result, all *turnStatements) {
 	var kept []MemoryHit
 	for _, h := range r.Hits {
-		s, ok := q.laterWord(h.Text, h.Time, all.claims, digest.Claim.Supersedes)
+		s, ok := q.laterWord(ctx, h.Text, h.Time, all.claims, digest.Claim.Supersedes)
 		is := func(o Statement) bool { return o.Key == s.Key }
 		if !ok || h.Time.IsZero() {
 			kept = append(kept, h)
@@ -271,9 +272,9 @@ func (t *turn) repeats(s Statement) bool {
 }
 
 // statementAt returns the statement of a record, as the digest of its log has it.
-func (q *query) statementAt(c *candidate) Statement {
+func (q *query) statementAt(ctx context.Context, c *candidate) Statement {
 	s := digest.Statement{Line: c.record.StartLine, Session: c.record.Session, Time: c.record.Time, Text: c.Text}
-	if log, err := q.index.digests.of(q.index.view, c.Path); err == nil {
+	if log, err := q.index.digests.of(ctx, q.index.view, c.Path); err == nil {
 		for _, known := range log.Statements {
 			if known.Line == s.Line && known.Text == s.Text {
 				s = known
@@ -346,7 +347,7 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 	for document, log := range logs {
 		for _, one := range log.Standing {
 			s := statementOf(document, one)
-			s.Gone = known.Documents[document].Gone
+			s.Gone = known.of(document).Gone
 			all = append(all, s)
 		}
 	}
@@ -381,12 +382,12 @@ func (q *query) filtered(s Statement) bool {
 }
 
 // statedIn returns what the user states in a passage, or in a copy of it.
-func (q *query) statedIn(c *candidate) (all []Statement) {
+func (q *query) statedIn(ctx context.Context, c *candidate) (all []Statement) {
 	for _, r := range append([]store.Record{c.record}, c.copies...) {
 		if !saidByUser(r.Kind, r.Speaker) {
 			continue
 		}
-		log, err := q.index.digests.of(q.index.view, r.Path)
+		log, err := q.index.digests.of(ctx, q.index.view, r.Path)
 		if err != nil {
 			continue // what it states may come twice
 		}
@@ -404,7 +405,7 @@ func (q *query) statedIn(c *candidate) (all []Statement) {
 }
 
 // addStates adds to hits of a turn what the user states there, and answers.
-func (q *query) addStates(hits []MemoryHit, all []*candidate) {
+func (q *query) addStates(ctx context.Context, hits []MemoryHit, all []*candidate) {
 	if !q.inTurn {
 		return
 	}
@@ -413,7 +414,7 @@ func (q *query) addStates(hits []MemoryHit, all []*candidate) {
 		if at < 0 {
 			continue
 		}
-		for _, s := range q.statedIn(all[at]) {
+		for _, s := range q.statedIn(ctx, all[at]) {
 			if strings.HasPrefix(hits[i].Text, s.Asked) {
 				hits[i].Asked = cmp.Or(hits[i].Asked, s.Asked)
 			}
@@ -448,8 +449,8 @@ func tellsMore(question relevance.Query, passage string, from []Statement) bool 
 
 // isTold reports whether the conversation was given, as what the user said, all that a passage
 // tells of the question.
-func (q *query) isTold(question relevance.Query, c *candidate) bool {
-	told := slices.DeleteFunc(q.statedIn(c), func(s Statement) bool { return !q.given[s.Key] && !q.given[s.AtStart()] })
+func (q *query) isTold(ctx context.Context, question relevance.Query, c *candidate) bool {
+	told := slices.DeleteFunc(q.statedIn(ctx, c), func(s Statement) bool { return !q.given[s.Key] && !q.given[s.AtStart()] })
 	return len(told) > 0 && !tellsMore(question, c.Text, told)
 }
 

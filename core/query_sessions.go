@@ -34,7 +34,7 @@ func isSession(a, b string) bool {
 // narrowToSessions leaves out all documents that are of no session, or not of the named one.
 func (q *query) narrowToSessions() error {
 	any := false
-	for path, e := range q.index.manifest.Documents {
+	for path, e := range q.index.manifest.all() {
 		wanted := e.Kind == source.KindConversation || e.Session != ""
 		if q.only != "" {
 			wanted = e.Session != "" && isSession(e.Session, q.only)
@@ -73,7 +73,7 @@ func (q *query) addWritten(ctx context.Context, text string, g *gathered) error 
 	}
 	wanted := excerpt.NewLiteral(text)
 	var found []store.Record
-	for path, e := range q.index.manifest.Documents {
+	for path, e := range q.index.manifest.all() {
 		if !q.filter.Passes(e.Scope, e.Kind, path) {
 			continue
 		}

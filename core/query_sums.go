@@ -68,13 +68,13 @@ func (m catalogue) look(ctx context.Context, do func(*view)) error {
 
 func (m *manifest) sums() Sums {
 	s := noSums()
-	s.Documents = len(m.Documents)
 	kinds, sources, days := map[string]Sum{}, map[string]Sum{}, map[int64]int{}
 	add := func(all map[string]Sum, name string, e entry) {
 		sum := all[name]
 		all[name] = Sum{name, sum.Documents + 1, sum.Chunks + e.Chunks}
 	}
-	for path, e := range m.Documents {
+	for path, e := range m.all() {
+		s.Documents++
 		s.Chunks += e.Chunks
 		add(kinds, e.Kind, e)
 		add(sources, e.Source, e)
@@ -149,20 +149,14 @@ func (o DocumentsOptions) wants(d DocumentInfo) bool {
 
 // list returns all documents, the last changed first.
 func (m *manifest) list() []DocumentInfo {
-	all := make([]DocumentInfo, 0, len(m.Documents))
-	for path, e := range m.Documents {
+	all := []DocumentInfo{}
+	for path, e := range m.all() {
 		all = append(all, DocumentInfo{Path: path, Kind: e.Kind, Scope: e.Scope, Source: e.Source, Changed: e.ModTime, Chunks: e.Chunks})
 	}
 	slices.SortFunc(all, func(a, b DocumentInfo) int {
 		return cmp.Or(b.Changed.Compare(a.Changed), cmp.Compare(a.Path, b.Path))
 	})
 	return all
-}
-
-// A speaker is a store.KeywordIndex that knows languages.
-type speaker interface {
-	Languages(ctx context.Context) (map[string]int, error)
-	LanguageOf(text string) string
 }
 
 // Languages counts chunks by language (ISO 639-1). "en" also has those of no known language.
@@ -174,7 +168,9 @@ func (m catalogue) Languages(ctx context.Context) (chunks map[string]int, err er
 }
 
 func (v *view) languages(ctx context.Context) (map[string]int, error) {
-	if index, ok := v.keywords.(speaker); ok {
+	if index, ok := v.keywords.(interface {
+		Languages(ctx context.Context) (map[string]int, error)
+	}); ok {
 		return index.Languages(ctx)
 	}
 	return map[string]int{}, nil

@@ -21,9 +21,8 @@ type askedTimes struct {
 	only  bool        // the question asks for nothing but what was then
 	now   time.Time
 	// modified weighs a file's modification time, in [0, 1].
-	modified float64
-	// documents are those of the manifest.
-	documents map[string]entry
+	modified  float64
+	documents manifest
 	// words are those of the question that name the spans: bit i is Query.Words[i].
 	words uint64
 }
@@ -52,9 +51,9 @@ const (
 // readDocuments takes the documents of a memory. Times of modification are ignored if they tell no
 // file from the others.
 func (a *askedTimes) readDocuments(m *manifest) {
-	a.documents = m.Documents
+	a.documents = *m
 	files, then := 0, 0
-	for _, e := range m.Documents {
+	for _, e := range m.all() {
 		if e.Kind == source.KindConversation || e.Said.isKnown() && !e.Said.Commit {
 			continue
 		}
@@ -74,7 +73,7 @@ func (a askedTimes) said(r store.Record) (d noteDate, ok bool) {
 	if r.Kind == source.KindConversation || r.Kind == KindStatement {
 		return noteDate{}, false
 	}
-	said := a.documents[r.Path].Said
+	said := a.documents.of(r.Path).Said
 	if said.Commit && a.modified == 0 {
 		said = noteDate{}
 	}

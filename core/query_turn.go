@@ -146,7 +146,7 @@ func (g *gathered) takeRepeats() (repeats []*candidate) {
 // isRemark reports whether a candidate is a turn of an agent's session that says nothing lasting:
 // it is there for those who search for what was said.
 func (q *query) isRemark(c *candidate) bool {
-	return c.Turn && q.index.manifest.Documents[c.Path].Digest != ""
+	return c.Turn && q.index.manifest.of(c.Path).Digest != ""
 }
 
 // orderForTurn sorts by values, best first.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -28,7 +29,7 @@ func VectorsOf(ctx context.Context, m *Manager) (*Vectors, error) {
 		return nil, fmt.Errorf("open index %s: %w", m.options.Folder, err)
 	}
 	v := &Vectors{from: current}
-	v.Revision = fmt.Sprintf("%d-%d-%s", current.number, current.manifest.Updated.UnixNano(), current.manifest.Embedder)
+	v.Revision = cmp.Or(current.revision, fmt.Sprintf("%d-%d-%s", current.number, current.manifest.Updated.UnixNano(), current.manifest.Embedder))
 	v.Chunks, _ = current.manifest.chunks()
 	v.read, _ = current.vectors.(store.VectorReader)
 	return v, nil

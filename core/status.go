@@ -63,10 +63,12 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 	problem(err)
 	status.Chunks, status.Pending = known.chunks()
 	status.Embedded = max(status.Chunks-status.Pending-known.setAside(), 0)
-	status.Keywords, err = from.keywords.Stats(ctx)
-	problem(err)
-	if from.vectors != nil {
-		status.Vectors, err = from.vectors.Stats(ctx)
+	if from.files.keywords != nil {
+		status.Keywords, err = from.files.keywords.Stats(ctx)
+		problem(err)
+	}
+	if from.files.vectors != nil {
+		status.Vectors, err = from.files.vectors.Stats(ctx)
 		problem(err)
 	}
 	problem(cmp.Or(m.tooNew(from.noVectors), from.noVectors))
@@ -88,6 +90,9 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 
 // compare adds how the files differ from the index.
 func (m catalogue) compare(ctx context.Context, known *manifest, limit time.Duration, status *Status) {
+	if m.options.Contents != nil {
+		return
+	}
 	inTime := ctx
 	if limit > 0 {
 		if m.watched.Load() {
@@ -120,6 +125,9 @@ func (m catalogue) compare(ctx context.Context, known *manifest, limit time.Dura
 // Check reads both indexes whole and compares them. After store.ErrCorrupt the next Index rebuilds.
 // It accepts a missing index.
 func (m *Manager) Check(ctx context.Context) error {
+	if m.options.Contents != nil {
+		return ErrElsewhere
+	}
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {
 		return nil
@@ -134,13 +142,13 @@ func (m *Manager) Check(ctx context.Context) error {
 }
 
 func check(ctx context.Context, current snapshot) error {
-	if err := current.keywords.Check(ctx); err != nil {
+	if err := current.files.keywords.Check(ctx); err != nil {
 		return err
 	}
-	if current.noVectors != nil || current.vectors == nil {
+	if current.noVectors != nil || current.files.vectors == nil {
 		return current.noVectors
 	}
-	if err := current.vectors.Check(ctx); err != nil {
+	if err := current.files.vectors.Check(ctx); err != nil {
 		return err
 	}
 	return agree(ctx, current)
@@ -162,7 +170,7 @@ func agree(ctx context.Context, from snapshot) error {
 		if e.Pending {
 			continue
 		}
-		vectors, err := from.vectors.Document(ctx, path)
+		vectors, err := from.files.vectors.Document(ctx, path)
 		if err != nil {
 			return err
 		}

@@ -163,6 +163,11 @@ type Compactor interface {
 // A VectorIndex finds nearest neighbours.
 type VectorIndex interface {
 	Index
+	VectorSearch
+}
+
+// A VectorSearch is what a VectorIndex answers.
+type VectorSearch interface {
 	// Dimension is the length of every vector, at least 1.
 	Dimension() int
 	// Nearest returns at most k hits by cosine, best first, equal scores by ID. The caller owns
@@ -183,6 +188,13 @@ type VectorReader interface {
 // A KeywordIndex finds records by their words.
 type KeywordIndex interface {
 	Index
+	KeywordSearch
+}
+
+// A KeywordSearch is what a KeywordIndex answers.
+type KeywordSearch interface {
+	// Document is that of Index.
+	Document(ctx context.Context, path string) ([]Record, error)
 	// Match returns at most k records that share a term with the query, best BM25 first, equal
 	// scores by ID. A query is plain text without operators. Errors: ErrClosed; ctx.Err() soon
 	// after ctx ends.

@@ -1,0 +1,212 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/store"
+)
+
+// ErrElsewhere is returned by what would change or compare the index of a Manager over
+// Options.Contents: Index, Watch, Forget and the like, and Check.
+var ErrElsewhere = errors.New("the index is kept elsewhere")
+
+// Contents are what a memory that is kept elsewhere holds at one moment.
+type Contents struct {
+	// Layers have no path in common.
+	Layers []*Layer
+	// Keywords is required. If it has a method LanguageOf(text string) string, as keyword.Index has,
+	// questions across languages use it.
+	Keywords store.KeywordSearch
+	// Vectors are nil if there are none. Embedder is the fingerprint of what made them, Scale that
+	// of its cosines (MeasureScale), if it was measured.
+	Vectors  store.VectorSearch
+	Embedder string
+	Scale    []float64
+	// Digests returns Cut.Digest of documents by their paths. It is asked for those that have one; a
+	// digest that is missing costs only itself.
+	Digests func(ctx context.Context, paths []string) (map[string][]byte, error)
+	// Revision changes with the contents; Updated is when they last did.
+	Revision string
+	Updated  time.Time
+	// Release is called once, when the question is answered; may be nil.
+	Release func()
+}
+
+// Indexed is what is known of a document beside its records. As JSON it can be kept; its fields are
+// of this package alone.
+type Indexed struct {
+	entry entry
+	said  Said
+}
+
+type indexedJSON struct {
+	Entry entry `json:"entry"`
+	Said  Said  `json:"said,omitzero"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (i Indexed) MarshalJSON() ([]byte, error) { return json.Marshal(indexedJSON{i.entry, i.said}) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *Indexed) UnmarshalJSON(text []byte) error {
+	var read indexedJSON
+	err := json.Unmarshal(text, &read)
+	*i = Indexed{read.Entry, read.Said}
+	return err
+}
+
+// WithPending says how many records of the document have no vector yet: of a new Cut, all.
+func (i Indexed) WithPending(records int) Indexed {
+	i.entry.Pending, i.entry.Partly = records > 0, max(i.entry.Chunks-records, 0)
+	return i
+}
+
+// A Layer is a set of documents, such as those of a team. It never changes, so that any number of
+// Contents share it.
+type Layer struct {
+	base map[string]*Indexed // shared with the layers before
+	over map[string]*Indexed // what has changed since; nil is gone
+
+	documents, chunks, pending int
+	named                      func() []string        // namedIn
+	said                       func() map[string]Said // of its logs
+}
+
+// NewLayer returns a layer of documents by their paths.
+func NewLayer(documents map[string]Indexed) *Layer {
+	l := &Layer{base: make(map[string]*Indexed, len(documents))}
+	for path, d := range documents {
+		l.base[path] = &d
+		l.count(&d, 1)
+	}
+	return l.ready()
+}
+
+// minOver and a tenth of a layer are how many changes are kept apart, so that a change costs no copy
+// of all.
+const minOver = 64
+
+// With returns a layer without some paths, and with other documents. It costs little for few changes
+// of a large layer.
+func (l *Layer) With(gone []string, more map[string]Indexed) *Layer {
+	next := &Layer{base: l.base, over: maps.Clone(l.over), documents: l.documents, chunks: l.chunks, pending: l.pending}
+	if next.over == nil {
+		next.over = map[string]*Indexed{}
+	}
+	for _, path := range gone {
+		next.set(path, nil)
+	}
+	for path, d := range more {
+		next.set(path, &d)
+	}
+	if len(next.over) > max(minOver, len(next.base)/10) {
+		next.base = maps.Clone(next.base)
+		for path, d := range next.over {
+			if next.base[path] = d; d == nil {
+				delete(next.base, path)
+			}
+		}
+		next.over = nil
+	}
+	return next.ready()
+}
+
+func (l *Layer) set(path string, d *Indexed) {
+	l.count(l.of(path), -1)
+	l.count(d, 1)
+	l.over[path] = d
+}
+
+func (l *Layer) count(d *Indexed, by int) {
+	if d != nil {
+		l.documents, l.chunks, l.pending = l.documents+by, l.chunks+by*d.entry.Chunks, l.pending+by*d.entry.pending()
+	}
+}
+
+func (l *Layer) ready() *Layer {
+	l.named = sync.OnceValue(func() []string { return namedIn(l.all) })
+	l.said = sync.OnceValue(func() map[string]Said {
+		all := map[string]Said{}
+		for path, d := range l.all {
+			if len(d.said.Standing)+len(d.said.Failures) > 0 {
+				all[path] = d.said
+			}
+		}
+		return all
+	})
+	return l
+}
+
+// Len returns how many documents the layer has.
+func (l *Layer) Len() int { return l.documents }
+
+// of returns a document, or nil.
+func (l *Layer) of(path string) *Indexed {
+	if d, changed := l.over[path]; changed {
+		return d
+	}
+	return l.base[path]
+}
+
+func (l *Layer) all(yield func(string, *Indexed) bool) {
+	for path, d := range l.base {
+		if _, changed := l.over[path]; !changed && !yield(path, d) {
+			return
+		}
+	}
+	for path, d := range l.over {
+		if d != nil && !yield(path, d) {
+			return
+		}
+	}
+}
+
+// acquireContents is acquire of Options.Contents.
+func (m *indexer) acquireContents(ctx context.Context) (snapshot, error) {
+	if m.closed.Load() {
+		return snapshot{}, ErrClosed
+	}
+	c, err := m.options.Contents(ctx)
+	if err != nil {
+		return snapshot{}, err
+	}
+	if c.Release == nil {
+		c.Release = func() {}
+	}
+	return snapshot{m.viewOf(c), c.Release}, nil
+}
+
+func (m *indexer) viewOf(c Contents) *view {
+	known := &manifest{layers: c.Layers, Embedder: c.Embedder, Chunking: m.cutter.Fingerprint(), Scale: c.Scale, Complete: true, Updated: c.Updated}
+	x := &indexes{keywords: c.Keywords, asked: m.asked, digests: &m.digests}
+	if c.Vectors != nil {
+		known.Dimension = c.Vectors.Dimension()
+		former := m.formerOf(known)
+		if x.noVectors = m.madeByOther(known, former); x.noVectors == nil && m.options.Embedder != nil {
+			x.vectors = c.Vectors
+			x.answerBy(former)
+		}
+	}
+	v := newView(known, x)
+	v.revision, v.readDigests = c.Revision, c.Digests
+	v.said = func() (map[string]Said, error) {
+		all := map[string]Said{}
+		for _, l := range c.Layers {
+			maps.Copy(all, l.said())
+		}
+		return all, nil
+	}
+	v.named = func() (all []string) {
+		for _, l := range c.Layers {
+			all = append(all, l.named()...)
+		}
+		return slices.Clip(all)
+	}
+	return v
+}

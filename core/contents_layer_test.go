@@ -1,0 +1,68 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/digest"
+	"github.com/memcore/memcore/core/source"
+)
+
+// A layer that changes is as one that is made anew, and the former one stays as it was.
+func TestLayerWith(t *testing.T) {
+	chance := rand.New(rand.NewPCG(1, 2))
+	names := []string{"a%d.md", "AGENTS%d/AGENTS.md", "%d/about-me.md"}
+	document := func() Indexed {
+		d := Indexed{entry: entry{Kind: source.KindMarkdown, Chunks: chance.IntN(9)}}
+		if chance.IntN(3) == 0 {
+			d.said.Standing = []digest.Statement{{Line: chance.IntN(99)}}
+		}
+		return d.WithPending(chance.IntN(4))
+	}
+	path := func() string { return fmt.Sprintf(names[chance.IntN(len(names))], chance.IntN(400)) }
+	all := map[string]Indexed{}
+	for range 500 {
+		all[path()] = document()
+	}
+	layer := NewLayer(all)
+	for range 300 {
+		before, was := layer, maps.Clone(all)
+		var gone []string
+		more := map[string]Indexed{}
+		for range chance.IntN(4) {
+			gone = append(gone, path())
+		}
+		for range chance.IntN(4) {
+			more[path()] = document()
+		}
+		for _, path := range gone {
+			delete(all, path)
+		}
+		maps.Copy(all, more)
+		layer = layer.With(gone, more)
+		equalLayer(t, all, layer)
+		equalLayer(t, was, before)
+	}
+	require.Less(t, len(layer.over), 500, "changes are merged")
+}
+
+func equalLayer(t *testing.T, want map[string]Indexed, got *Layer) {
+	t.Helper()
+	has := map[string]Indexed{}
+	for path, d := range got.all {
+		has[path] = *d
+		require.Equal(t, d, got.of(path))
+	}
+	require.Equal(t, want, has)
+	fresh := NewLayer(want)
+	require.Equal(t, [3]int{fresh.documents, fresh.chunks, fresh.pending}, [3]int{got.documents, got.chunks, got.pending})
+	require.Equal(t, len(want), got.Len())
+	require.Equal(t, fresh.said(), got.said())
+	require.Equal(t, slices.Sorted(slices.Values(fresh.named())), slices.Sorted(slices.Values(got.named())))
+	require.Nil(t, got.of("nothing.md"))
+}
