@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -70,22 +69,57 @@ func (i Indexed) WithPending(records int) Indexed {
 // A Layer is a set of documents, such as those of a team. It never changes, so that any number of
 // Contents share it.
 type Layer struct {
-	base map[string]*Indexed // shared with the layers before
+	base *documents
 	over map[string]*Indexed // what has changed since; nil is gone
 
 	documents, chunks, pending int
-	named                      func() []string        // namedIn
-	said                       func() map[string]Said // of its logs
+}
+
+// documents are those that layers have in common. What is asked of all of them is found once.
+type documents struct {
+	byPath map[string]*Indexed
+	named  func() []string        // as namedIn has them
+	said   func() map[string]Said // of logs
+	times  func() []time.Time     // as fileTime has them
+}
+
+func newDocuments(byPath map[string]*Indexed) *documents {
+	return &documents{
+		byPath: byPath,
+		named:  sync.OnceValue(func() []string { return namedIn(maps.Keys(byPath)) }),
+		said: sync.OnceValue(func() map[string]Said {
+			all := map[string]Said{}
+			for path, d := range byPath {
+				d.addSaid(path, all)
+			}
+			return all
+		}),
+		times: sync.OnceValue(func() (all []time.Time) {
+			for _, d := range byPath {
+				if at, ok := d.entry.fileTime(); ok {
+					all = append(all, at)
+				}
+			}
+			return all
+		}),
+	}
+}
+
+func (i *Indexed) addSaid(path string, all map[string]Said) {
+	if len(i.said.Standing)+len(i.said.Failures) > 0 {
+		all[path] = i.said
+	}
 }
 
 // NewLayer returns a layer of documents by their paths.
-func NewLayer(documents map[string]Indexed) *Layer {
-	l := &Layer{base: make(map[string]*Indexed, len(documents))}
-	for path, d := range documents {
-		l.base[path] = &d
+func NewLayer(byPath map[string]Indexed) *Layer {
+	kept := make(map[string]*Indexed, len(byPath))
+	l := &Layer{base: newDocuments(kept)}
+	for path, d := range byPath {
+		kept[path] = &d
 		l.count(&d, 1)
 	}
-	return l.ready()
+	return l
 }
 
 // minOver and a tenth of a layer are how many changes are kept apart, so that a change costs no copy
@@ -105,16 +139,10 @@ func (l *Layer) With(gone []string, more map[string]Indexed) *Layer {
 	for path, d := range more {
 		next.set(path, &d)
 	}
-	if len(next.over) > max(minOver, len(next.base)/10) {
-		next.base = maps.Clone(next.base)
-		for path, d := range next.over {
-			if next.base[path] = d; d == nil {
-				delete(next.base, path)
-			}
-		}
-		next.over = nil
+	if len(next.over) > max(minOver, len(next.base.byPath)/10) {
+		next.base, next.over = newDocuments(maps.Collect(next.all)), nil
 	}
-	return next.ready()
+	return next
 }
 
 func (l *Layer) set(path string, d *Indexed) {
@@ -129,20 +157,6 @@ func (l *Layer) count(d *Indexed, by int) {
 	}
 }
 
-func (l *Layer) ready() *Layer {
-	l.named = sync.OnceValue(func() []string { return namedIn(l.all) })
-	l.said = sync.OnceValue(func() map[string]Said {
-		all := map[string]Said{}
-		for path, d := range l.all {
-			if len(d.said.Standing)+len(d.said.Failures) > 0 {
-				all[path] = d.said
-			}
-		}
-		return all
-	})
-	return l
-}
-
 // Len returns how many documents the layer has.
 func (l *Layer) Len() int { return l.documents }
 
@@ -151,11 +165,11 @@ func (l *Layer) of(path string) *Indexed {
 	if d, changed := l.over[path]; changed {
 		return d
 	}
-	return l.base[path]
+	return l.base.byPath[path]
 }
 
 func (l *Layer) all(yield func(string, *Indexed) bool) {
-	for path, d := range l.base {
+	for path, d := range l.base.byPath {
 		if _, changed := l.over[path]; !changed && !yield(path, d) {
 			return
 		}
@@ -165,6 +179,60 @@ func (l *Layer) all(yield func(string, *Indexed) bool) {
 			return
 		}
 	}
+}
+
+// named returns the documents of namedIn.
+func (l *Layer) named() (all []string) {
+	for _, path := range l.base.named() {
+		if _, changed := l.over[path]; !changed {
+			all = append(all, path)
+		}
+	}
+	for _, path := range namedIn(maps.Keys(l.over)) {
+		if l.over[path] != nil {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// addSaid adds what the logs of the layer say.
+func (l *Layer) addSaid(all map[string]Said) {
+	for path, one := range l.base.said() {
+		if _, changed := l.over[path]; !changed {
+			all[path] = one
+		}
+	}
+	for path, d := range l.over {
+		if d != nil {
+			d.addSaid(path, all)
+		}
+	}
+}
+
+// countFiles is manifest.countFiles of the layer.
+func (l *Layer) countFiles(when func(time.Time) bool) (files, then int) {
+	count := func(at time.Time, by int) {
+		if files += by; when(at) {
+			then += by
+		}
+	}
+	countOf := func(d *Indexed, by int) {
+		if d == nil {
+			return
+		}
+		if at, ok := d.entry.fileTime(); ok {
+			count(at, by)
+		}
+	}
+	for _, at := range l.base.times() {
+		count(at, 1)
+	}
+	for path, d := range l.over {
+		countOf(l.base.byPath[path], -1)
+		countOf(d, 1)
+	}
+	return files, then
 }
 
 // acquireContents is acquire of Options.Contents.
@@ -195,18 +263,18 @@ func (m *indexer) viewOf(c Contents) *view {
 	}
 	v := newView(known, x)
 	v.revision, v.readDigests = c.Revision, c.Digests
-	v.said = func() (map[string]Said, error) {
+	v.said = sync.OnceValues(func() (map[string]Said, error) {
 		all := map[string]Said{}
 		for _, l := range c.Layers {
-			maps.Copy(all, l.said())
+			l.addSaid(all)
 		}
 		return all, nil
-	}
-	v.named = func() (all []string) {
+	})
+	v.named = sync.OnceValue(func() (all []string) {
 		for _, l := range c.Layers {
 			all = append(all, l.named()...)
 		}
-		return slices.Clip(all)
-	}
+		return all
+	})
 	return v
 }

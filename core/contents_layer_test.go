@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +19,7 @@ func TestLayerWith(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a%d.md", "AGENTS%d/AGENTS.md", "%d/about-me.md"}
 	document := func() Indexed {
-		d := Indexed{entry: entry{Kind: source.KindMarkdown, Chunks: chance.IntN(9)}}
+		d := Indexed{entry: entry{Kind: source.Kinds[chance.IntN(2)], Chunks: chance.IntN(9), ModTime: time.Unix(chance.Int64N(100), 0)}}
 		if chance.IntN(3) == 0 {
 			d.said.Standing = []digest.Statement{{Line: chance.IntN(99)}}
 		}
@@ -62,7 +63,18 @@ func equalLayer(t *testing.T, want map[string]Indexed, got *Layer) {
 	fresh := NewLayer(want)
 	require.Equal(t, [3]int{fresh.documents, fresh.chunks, fresh.pending}, [3]int{got.documents, got.chunks, got.pending})
 	require.Equal(t, len(want), got.Len())
-	require.Equal(t, fresh.said(), got.said())
+	said, freshSaid := map[string]Said{}, map[string]Said{}
+	got.addSaid(said)
+	fresh.addSaid(freshSaid)
+	require.Equal(t, freshSaid, said)
+	isLate := func(at time.Time) bool { return at.Unix() > 50 }
+	files, then := got.countFiles(isLate)
+	ofFolder := &manifest{Documents: map[string]entry{}}
+	for path, d := range want {
+		ofFolder.Documents[path] = d.entry
+	}
+	wantFiles, wantThen := ofFolder.countFiles(isLate)
+	require.Equal(t, [2]int{wantFiles, wantThen}, [2]int{files, then})
 	require.Equal(t, slices.Sorted(slices.Values(fresh.named())), slices.Sorted(slices.Values(got.named())))
 	require.Nil(t, got.of("nothing.md"))
 }

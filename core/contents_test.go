@@ -121,6 +121,31 @@ func (m *memory) elsewhere(made cuts, layers int, change func(*core.Contents)) (
 	return opened, held
 }
 
+// inBulk reads many documents at once, and none alone in a search of all.
+type inBulk struct{ store.KeywordIndex }
+
+func (b inBulk) Documents(ctx context.Context, paths []string) (map[string][]store.Record, error) {
+	all := map[string][]store.Record{}
+	for _, path := range paths {
+		records, err := b.Document(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		all[path] = records
+	}
+	return all, nil
+}
+
+func (b inBulk) LanguageOf(text string) string {
+	return b.KeywordIndex.(interface{ LanguageOf(string) string }).LanguageOf(text)
+}
+
+func (b inBulk) Languages(ctx context.Context) (map[string]int, error) {
+	return b.KeywordIndex.(interface {
+		Languages(context.Context) (map[string]int, error)
+	}).Languages(ctx)
+}
+
 // asked are questions and prompts of all kinds.
 func asked(t *testing.T) []string {
 	text, err := os.ReadFile("../testdata/eval/workspace.yaml")
@@ -164,7 +189,11 @@ func TestContentsAnswerAsAFolderDoes(t *testing.T) {
 	}
 	for _, layers := range []int{1, 3} {
 		t.Run(fmt.Sprint(layers, " layers"), func(t *testing.T) {
-			elsewhere, held := m.elsewhere(made, layers, nil)
+			elsewhere, held := m.elsewhere(made, layers, func(c *core.Contents) {
+				if layers > 1 {
+					c.Keywords = inBulk{c.Keywords.(store.KeywordIndex)}
+				}
+			})
 			both := func(do func(*core.Manager) (any, error)) {
 				t.Helper()
 				var answers []string

@@ -146,13 +146,47 @@ func (m *manifest) all() iter.Seq2[string, entry] {
 	}
 }
 
-// paths returns those of all documents, in order.
-func (m *manifest) paths() (all []string) {
-	for path := range m.all() {
-		all = append(all, path)
+// names returns the paths of all documents, in any order.
+func (m *manifest) names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for path := range m.Documents {
+			if !yield(path) {
+				return
+			}
+		}
+		for _, l := range m.layers {
+			for path := range l.all {
+				if !yield(path) {
+					return
+				}
+			}
+		}
 	}
-	slices.Sort(all)
-	return all
+}
+
+// paths returns names in order.
+func (m *manifest) paths() []string { return slices.Sorted(m.names()) }
+
+// countFiles counts the documents that are dated by their files or commits, and those of them that
+// are of a time.
+func (m *manifest) countFiles(when func(time.Time) bool) (files, then int) {
+	for _, e := range m.Documents {
+		if at, ok := e.fileTime(); ok {
+			if files++; when(at) {
+				then++
+			}
+		}
+	}
+	for _, l := range m.layers {
+		some, ofThem := l.countFiles(when)
+		files, then = files+some, then+ofThem
+	}
+	return files, then
+}
+
+// fileTime is lastChange of a note that does not say its date.
+func (e entry) fileTime() (at time.Time, ok bool) {
+	return e.lastChange(), e.Kind != source.KindConversation && (!e.Said.isKnown() || e.Said.Commit)
 }
 
 func (m *manifest) chunks() (all, pending int) {
@@ -180,7 +214,7 @@ func (m *manifest) inFolders(paths []string) (documents []string) {
 		if !strings.HasSuffix(folder, "/") {
 			continue
 		}
-		for document := range m.all() {
+		for document := range m.names() {
 			if strings.HasPrefix(document, folder) {
 				documents = append(documents, document)
 			}

@@ -98,7 +98,7 @@ func (m *indexer) openView(ctx context.Context, last *view, n uint64, folder str
 		return nil, err
 	}
 	v := newView(manifest, nil)
-	v.number, v.folder, v.named = n, folder, sync.OnceValue(func() []string { return namedIn(manifest.all()) })
+	v.number, v.folder, v.named = n, folder, sync.OnceValue(func() []string { return namedIn(manifest.names()) })
 	v.said = sync.OnceValues(func() (map[string]Said, error) { return v.digests.said(v) })
 	if last != nil && last.number == n && last.serves(manifest) {
 		v.indexes = last.indexes

@@ -219,7 +219,7 @@ func (m *manifest) resolve(name string) (documents []string, from, to int) {
 	if !found || err != nil || from < 1 {
 		return nil, 0, 0
 	}
-	for path := range m.all() {
+	for path := range m.names() {
 		if documentKey(path) == key {
 			documents = append(documents, path)
 		}

@@ -31,10 +31,7 @@ func (m *Manager) RulesFor(ctx context.Context, request string) (curated.Memory,
 }
 
 func (m *manifest) pathsOf(files []string) (paths []string) {
-	if len(files) == 0 {
-		return nil
-	}
-	for path, e := range m.all() {
+	for path, e := range m.Documents { // those of layers are no files
 		if slices.Contains(files, e.File) {
 			paths = append(paths, path)
 		}

@@ -74,15 +74,35 @@ func (m *indexer) eachDocument(ctx context.Context, do func(path string, e entry
 		return fmt.Errorf("open index %s: %w", m.options.Folder, err)
 	}
 	defer current.release()
-	for _, path := range current.manifest.paths() {
+	return current.eachOf(ctx, current.manifest.paths(), func(path string, records []store.Record) {
+		do(path, current.manifest.of(path), withoutStatements(records))
+	})
+}
+
+// inBulk is how many documents are read at once.
+const inBulk = 256
+
+// eachOf calls do with the records of documents, in their order.
+func (v *view) eachOf(ctx context.Context, paths []string, do func(path string, records []store.Record)) error {
+	read := func(paths []string) (map[string][]store.Record, error) {
+		records, err := v.keywords.Document(ctx, paths[0])
+		return map[string][]store.Record{paths[0]: records}, err
+	}
+	n := 1
+	if bulk, ok := v.keywords.(store.BulkReader); ok {
+		read, n = func(paths []string) (map[string][]store.Record, error) { return bulk.Documents(ctx, paths) }, inBulk
+	}
+	for some := range slices.Chunk(paths, n) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		records, err := current.keywords.Document(ctx, path)
+		records, err := read(some)
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", some[0], err)
 		}
-		do(path, current.manifest.of(path), withoutStatements(records))
+		for _, path := range some {
+			do(path, records[path])
+		}
 	}
 	return nil
 }

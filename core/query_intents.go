@@ -134,7 +134,7 @@ func (q *query) gatherIn(ctx context.Context, path, text string) gathered {
 
 // namedIn returns the documents that a prompt may want for what their names say that they are. They
 // are looked for once, since there may be very many others.
-func namedIn[V any](documents iter.Seq2[string, V]) (all []string) {
+func namedIn(documents iter.Seq[string]) (all []string) {
 	for document := range documents {
 		if source.IsRules(document) || isProfile(document) || isEpisodes(document) {
 			all = append(all, document)

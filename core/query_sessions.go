@@ -73,14 +73,13 @@ func (q *query) addWritten(ctx context.Context, text string, g *gathered) error 
 	}
 	wanted := excerpt.NewLiteral(text)
 	var found []store.Record
+	var paths []string
 	for path, e := range q.index.manifest.all() {
-		if !q.filter.Passes(e.Scope, e.Kind, path) {
-			continue
+		if q.filter.Passes(e.Scope, e.Kind, path) {
+			paths = append(paths, path)
 		}
-		records, err := q.index.keywords.Document(ctx, path)
-		if err != nil {
-			return err
-		}
+	}
+	err := q.index.eachOf(ctx, paths, func(_ string, records []store.Record) {
 		switch {
 		case q.stated():
 			records = withoutRepeated(records)
@@ -97,6 +96,9 @@ func (q *query) addWritten(ctx context.Context, text string, g *gathered) error 
 				found = append(found, r)
 			}
 		}
+	})
+	if err != nil {
+		return err
 	}
 	slices.SortFunc(found, func(a, b store.Record) int {
 		if c := b.Time.Compare(a.Time); c != 0 {

@@ -52,16 +52,9 @@ const (
 // file from the others.
 func (a *askedTimes) readDocuments(m *manifest) {
 	a.documents = *m
-	files, then := 0, 0
-	for _, e := range m.all() {
-		if e.Kind == source.KindConversation || e.Said.isKnown() && !e.Said.Commit {
-			continue
-		}
-		files++
-		if at := e.lastChange(); slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) {
-			then++
-		}
-	}
+	files, then := m.countFiles(func(at time.Time) bool {
+		return slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) })
+	})
 	if then > manyModified && 2*then > files {
 		a.modified = 0
 	}

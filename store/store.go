@@ -203,6 +203,13 @@ type KeywordSearch interface {
 	Scores(ctx context.Context, query string, ids []string) (map[string]Score, error)
 }
 
+// A BulkReader is a KeywordSearch of which each call takes time, so that it reads many documents at
+// once.
+type BulkReader interface {
+	// Documents returns what Document does, by path.
+	Documents(ctx context.Context, paths []string) (map[string][]Record, error)
+}
+
 // A Score is the BM25, in [0, ∞), of a record and of its whole document among all documents. The
 // two are not comparable.
 type Score struct {
