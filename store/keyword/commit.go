@@ -80,7 +80,8 @@ type piece struct {
 	stored  bool // it is a file of the last generation
 }
 
-func (p *piece) live() int { return p.entry.live() }
+func (p *piece) live() int    { return p.entry.live() }
+func (p *piece) records() int { return p.entry.Records }
 
 // remove marks old versions of records as deleted.
 func (c *commit) remove(s *snapshot, changes []disk.Change) error {
@@ -175,12 +176,15 @@ func (c *commit) analyse(recs []*store.Record) ([]index.Document, error) {
 	return docs, nil
 }
 
-// A commit keeps segments growth times larger than all smaller ones together. So n records are in
-// about log4(n) segments, and each was rewritten about as often.
+// Segments are kept growth times larger than all smaller ones together. So n records are in about
+// log4(n) segments, and each was rewritten about as often.
 const growth = 3
 
-// divide chooses the pieces to merge; they are sorted by size.
-func divide(pieces []*piece) (merged, kept []*piece) {
+// divide chooses what to merge of segments; they are sorted by size.
+func divide[P interface {
+	live() int
+	records() int
+}](pieces []P) (merged, kept []P) {
 	smaller, last := 0, 0
 	for i, p := range pieces {
 		if i > 0 && p.live() < growth*smaller {
@@ -189,7 +193,7 @@ func divide(pieces []*piece) (merged, kept []*piece) {
 		smaller += p.live()
 	}
 	for i, p := range pieces {
-		if i <= last && last > 0 || mostlyDead(p) {
+		if i <= last && last > 0 || p.live() < p.records()/2 {
 			merged = append(merged, p)
 		} else {
 			kept = append(kept, p)
@@ -197,8 +201,6 @@ func divide(pieces []*piece) (merged, kept []*piece) {
 	}
 	return merged, kept
 }
-
-func mostlyDead(p *piece) bool { return p.live() < p.entry.Records/2 }
 
 // finish writes the files that the last generation does not share.
 func (c *commit) finish(next *generation.Next, merged, kept []*piece) error {

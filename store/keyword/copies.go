@@ -3,10 +3,10 @@ package keyword
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
-	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
@@ -27,15 +27,52 @@ func (c *copies) isCopy(number int) bool {
 	return c.original != nil && c.original[number] != int32(number)
 }
 
-// readCopies finds the copies and takes them out of the number of records, and of documents, if
-// they are all that a document has.
+// A copied is one of several records with the same text.
+type copied struct {
+	number   int
+	time     time.Time
+	path, id string
+	size     lengths
+}
+
+// unite makes one of all records with a text the original, and takes the others out of the number
+// of records, and of documents, if they are all that a document has. Some may be copies of one of
+// them already.
+func (l *layout) unite(all []copied) {
+	if len(all) < 2 {
+		return
+	}
+	first := slices.MinFunc(all, func(a, b copied) int {
+		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.path, b.path), cmp.Compare(a.id, b.id))
+	})
+	if l.original == nil {
+		l.original = ownOriginals(len(l.of))
+	}
+	for _, c := range all {
+		if c.number == first.number {
+			continue
+		}
+		if !l.isCopy(c.number) {
+			l.originals[l.of[c.number]]--
+			l.records--
+			l.number++
+			l.lengths.add(c.size)
+		}
+		l.original[c.number] = int32(first.number)
+	}
+}
+
+func ownOriginals(n int) []int32 {
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}
+
+// readCopies finds the copies.
 func (l *layout) readCopies(s *snapshot) error {
 	return s.eachEqual(func(numbers []int) error {
-		type copied struct {
-			number int
-			record store.Record
-			size   lengths
-		}
 		all := make([]copied, len(numbers))
 		for i, number := range numbers {
 			p, local := s.row(number)
@@ -43,27 +80,9 @@ func (l *layout) readCopies(s *snapshot) error {
 			if err != nil {
 				return err
 			}
-			all[i] = copied{number, rec, size}
+			all[i] = copied{number, rec.Time, rec.Path, rec.ID, size}
 		}
-		first := slices.MinFunc(all, func(a, b copied) int {
-			return cmp.Or(a.record.Time.Compare(b.record.Time), cmp.Compare(a.record.Path, b.record.Path), cmp.Compare(a.record.ID, b.record.ID))
-		})
-		if l.original == nil {
-			l.original = make([]int32, s.rows)
-			for i := range l.original {
-				l.original[i] = int32(i)
-			}
-		}
-		for _, c := range all {
-			if c.number == first.number {
-				continue
-			}
-			l.original[c.number] = int32(first.number)
-			l.originals[l.of[c.number]]--
-			l.records--
-			l.number++
-			l.lengths.add(c.size)
-		}
+		l.unite(all)
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,8 +50,14 @@ const (
 // kindConversation is the Kind of turns.
 const kindConversation = "conversation"
 
-// newDocument returns rec for Bleve, and the lengths of its fields.
-func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths) {
+// An analysed record has the terms of its fields.
+type analysed struct {
+	terms    [fieldCount]analysis.TokenStream
+	size     lengths
+	language string // ISO 639-1
+}
+
+func analyse(rec *store.Record, analyzer *textAnalyzer) (a analysed) {
 	texts := [fieldCount]string{
 		fieldText:    rec.Text,
 		fieldTitle:   title(rec),
@@ -58,25 +65,32 @@ func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths)
 		fieldDate:    dateWords(rec),
 		fieldAround:  rec.Before + "\n" + rec.After,
 	}
-	var words [fieldCount]analysis.TokenStream
 	for i, text := range texts {
-		words[i] = analyzer.Analyze([]byte(text))
+		a.terms[i] = analyzer.Analyze([]byte(text))
+		a.size[i] = int64(len(a.terms[i]))
 	}
-	spoken, language := spokenIn(rec.Text, words[fieldText])
+	spoken, name := spokenIn(rec.Text, a.terms[fieldText])
+	for _, tokens := range a.terms {
+		analyzer.stem(tokens, spoken)
+	}
+	a.language = name
+	return a
+}
+
+// newDocument returns rec for Bleve, and the lengths of its fields.
+func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths) {
+	a := analyse(rec, analyzer)
 	doc := &document{id: rec.ID}
-	var size lengths
-	for i := range words {
-		f := analysed(fieldNames[i], analyzer.stem(words[i], spoken))
-		size[i] = int64(f.length)
-		doc.fields = append(doc.fields, f)
+	for i, tokens := range a.terms {
+		doc.fields = append(doc.fields, searched(fieldNames[i], tokens))
 	}
 	doc.fields = append(doc.fields,
-		exact(facetField, append(facets(rec), languageFacet(language))...),
-		&field{name: recordField, options: index.StoreField, value: encodeRecord(rec, size)},
+		exact(facetField, append(facets(rec), languageFacet(a.language))...),
+		&field{name: recordField, options: index.StoreField, value: encodeRecord(rec, a.size)},
 		&field{name: idField, options: index.IndexField | index.StoreField, value: []byte(rec.ID),
 			length: 1, frequencies: frequencies(rec.ID)},
 	)
-	return doc, size
+	return doc, a.size
 }
 
 // title joins headings, aliases and path. The path of a log says nothing: its turns share it.
@@ -106,8 +120,12 @@ func languageFacet(name string) string { return "language " + name }
 
 // textFacet is that of all records with a text. It is short, since a search reads all of them.
 func textFacet(text string) string {
+	return string(binary.BigEndian.AppendUint64([]byte(firstText), textSum(text)))
+}
+
+func textSum(text string) uint64 {
 	sum := sha256.Sum256([]byte(strings.TrimSpace(text)))
-	return firstText + string(sum[:8])
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // Facets of texts are between these.
@@ -170,7 +188,7 @@ func (f *field) AnalyzedLength() int                              { return f.len
 func (f *field) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.frequencies }
 func (f *field) NumPlainTextBytes() uint64                        { return uint64(len(f.value)) }
 
-func analysed(name string, tokens analysis.TokenStream) *field {
+func searched(name string, tokens analysis.TokenStream) *field {
 	return &field{
 		name: name, options: index.IndexField, length: len(tokens),
 		frequencies: analysis.TokenFrequency(tokens, nil, index.IndexField),

@@ -121,7 +121,7 @@ func withFaults(t *testing.T, ix *Index, after int) *faults {
 	f := &faults{left: after}
 	s := snap(t, ix)
 	withoutFaults(s)
-	s.laidOut, s.documents, s.documentsErr, s.last = sync.Once{}, nil, nil, answer{}
+	s.laidOut, s.documents, s.documentsErr, s.answers.last = sync.Once{}, nil, nil, answer{}
 	for _, p := range s.parts {
 		p.reader = faultySegment{p.reader, f}
 	}

@@ -9,7 +9,16 @@ import (
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// allowed reports which records pass; nil means all. It may be wrong about dead ones.
+// filter implements source.
+func (s *snapshot) filter(f store.Filter) (func(number int) bool, error) {
+	allowed, err := s.allowed(f)
+	if allowed == nil || err != nil {
+		return nil, err
+	}
+	return func(number int) bool { return allowed[number] }, nil
+}
+
+// allowed reports which records pass; nil means all.
 func (s *snapshot) allowed(f store.Filter) ([]bool, error) {
 	if f.Scope == "" && f.Kind == "" && f.Path == "" && len(f.Not) == 0 && !f.Timed() {
 		return s.withoutKind(f.NotKind)
@@ -158,6 +167,25 @@ func (p *part) intersect(rows *roaring.Bitmap, facets ...string) error {
 		some.Or(with)
 	}
 	rows.And(some)
+	return nil
+}
+
+// find implements source.
+func (s *snapshot) find(ids []string, do func(number int, id string)) error {
+	for _, p := range s.parts {
+		rows, err := p.live(ids)
+		if err != nil {
+			return err
+		}
+		for row := rows.Iterator(); row.HasNext(); {
+			number := p.first + int(row.Next())
+			id, err := s.id(number)
+			if err != nil {
+				return err
+			}
+			do(number, id)
+		}
+	}
 	return nil
 }
 

@@ -42,13 +42,13 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 // Matches.Ceiling is the sum of idf * (k1+1) over the terms, except compounds such as getCacheStats
 // that no record holds.
 func (ix *Index) Match(ctx context.Context, query string, k int, f store.Filter) (store.Matches, error) {
-	return disk.Read(ctx, ix.Index, "match", func(s *snapshot) (store.Matches, error) { return s.match(ctx, query, k, f) })
+	return disk.Read(ctx, ix.Index, "match", func(s *snapshot) (store.Matches, error) { return s.answers.match(ctx, query, k, f) })
 }
 
 // Scores implements store.KeywordIndex.
 func (ix *Index) Scores(ctx context.Context, query string, ids []string) (map[string]store.Score, error) {
 	return disk.Read(ctx, ix.Index, "scores", func(s *snapshot) (map[string]store.Score, error) {
-		return s.scoresByID(ctx, query, ids)
+		return s.answers.scoresByID(ctx, query, ids)
 	})
 }
 

@@ -203,7 +203,9 @@ func languageOfLetter(r rune) string {
 
 // LanguageOf returns the language of a stored text by its script, letters or function words: "en"
 // if it is not known, Undetermined if it is another than English.
-func (ix *Index) LanguageOf(text string) string {
+func (ix *Index) LanguageOf(text string) string { return textLanguage(text) }
+
+func textLanguage(text string) string {
 	_, name := spokenIn(text, newQueryAnalyzer().Analyze([]byte(text)))
 	return name
 }

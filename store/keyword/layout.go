@@ -15,9 +15,37 @@ type layout struct {
 	sizes   []int32     // live records of a document, without statements
 	records int         // live records, without statements and copies
 	live    int         // documents with such records
+	all     int         // live records, with statements and copies
+	total   lengths     // their sum
 	average float64     // number of such records in them
 	spoken  []*language // languages of the live records, without English and byScript
 	copies
+}
+
+func (l *layout) addSpoken(spoken *language) {
+	if spoken != nil && !slices.Contains(l.spoken, spoken) {
+		l.spoken = append(l.spoken, spoken)
+	}
+}
+
+// averages are the lengths of fields.
+func (l *layout) averages() (all [fieldCount]float64) {
+	for i := range all {
+		if all[i] = float64(l.total[i]-l.lengths[i]) / float64(max(l.all-l.number, 1)); all[i] == 0 {
+			all[i] = float64(l.total[i]) / float64(max(l.all, 1)) // only copies have the field
+		}
+	}
+	return all
+}
+
+// finish counts documents, once the copies are known.
+func (l *layout) finish() {
+	for _, originals := range l.originals {
+		if originals > 0 {
+			l.live++
+		}
+	}
+	l.average = float64(l.records) / float64(max(l.live, 1))
 }
 
 func (s *snapshot) layout() (*layout, error) {
@@ -26,7 +54,7 @@ func (s *snapshot) layout() (*layout, error) {
 }
 
 func readLayout(s *snapshot) (*layout, error) {
-	l := &layout{of: make([]int32, s.rows)}
+	l := &layout{of: make([]int32, s.rows), all: s.live, total: s.manifest.Lengths}
 	for i := range l.of {
 		l.of[i] = -1
 	}
@@ -57,8 +85,8 @@ func readLayout(s *snapshot) (*layout, error) {
 	}
 	for _, p := range s.parts {
 		err := p.eachFacet(languageFacet(""), func(name string, rows *roaring.Bitmap) {
-			if spoken := languageOf(name); spoken != nil && !rows.IsEmpty() && !slices.Contains(l.spoken, spoken) {
-				l.spoken = append(l.spoken, spoken)
+			if !rows.IsEmpty() {
+				l.addSpoken(languageOf(name))
 			}
 		})
 		if err != nil {
@@ -69,12 +97,7 @@ func readLayout(s *snapshot) (*layout, error) {
 	if err := l.readCopies(s); err != nil {
 		return nil, err
 	}
-	for _, originals := range l.originals {
-		if originals > 0 {
-			l.live++
-		}
-	}
-	l.average = float64(l.records) / float64(max(l.live, 1))
+	l.finish()
 	return l, nil
 }
 

@@ -7,9 +7,6 @@ import (
 	"strings"
 
 	"github.com/blevesearch/bleve/v2/analysis"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
-
-	"github.com/memcore/memcore/store/internal/disk"
 )
 
 // maxQuery is how many bytes of a query count.
@@ -78,30 +75,11 @@ func spell(word []byte, languages []*language) [][]byte {
 	return all
 }
 
-// A search is a query on a snapshot. It is not safe for concurrent use.
+// A search is a query on a source. It is not safe for concurrent use.
 type search struct {
-	*snapshot
-	dictionaries [fieldCount][]segment.TermDictionary // by field and part
-	averages     [fieldCount]float64                  // length of a field
-	postings     segment.PostingsList                 // reused
-	hits         segment.PostingsIterator             // reused
-}
-
-func newSearch(s *snapshot, l *layout) (*search, error) {
-	x := &search{snapshot: s}
-	for i, name := range fieldNames {
-		for _, p := range s.parts {
-			dictionary, err := p.Dictionary(name)
-			if err != nil {
-				return nil, disk.Damaged(err)
-			}
-			x.dictionaries[i] = append(x.dictionaries[i], dictionary)
-		}
-		if x.averages[i] = float64(s.manifest.Lengths[i]-l.lengths[i]) / float64(max(s.live-l.number, 1)); x.averages[i] == 0 {
-			x.averages[i] = float64(s.manifest.Lengths[i]) / float64(max(s.live, 1)) // only copies have the field
-		}
-	}
-	return x, nil
+	postings
+	layout   *layout
+	averages [fieldCount]float64 // length of a field
 }
 
 // rarest returns the n terms with the fewest records. In a long message they carry the subject.
@@ -132,26 +110,16 @@ func (x *search) rarest(terms []term, n int) ([]term, error) {
 // records estimates how many hold a term: in their text, else in their title.
 func (x *search) records(t term) (n uint64, err error) {
 	for _, field := range []int{fieldText, fieldTitle} {
-		for at := range x.parts {
-			for _, spelling := range t.spellings {
-				if err := x.open(field, at, spelling); err != nil {
-					return 0, err
-				}
-				n += x.postings.Count()
+		for _, spelling := range t.spellings {
+			some, err := x.count(field, spelling)
+			if err != nil {
+				return 0, err
 			}
+			n += some
 		}
 		if n > 0 {
 			break
 		}
 	}
 	return n, nil
-}
-
-// open sets x.postings.
-func (x *search) open(field, at int, spelling []byte) (err error) {
-	x.postings, err = x.dictionaries[field][at].PostingsList(spelling, x.parts[at].deleted, x.postings)
-	if err != nil {
-		return disk.Damaged(err)
-	}
-	return nil
 }

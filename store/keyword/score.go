@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/internal/disk"
 )
 
 // weights are factors of occurrences by field, measured on 2026-11-20 on chats, dialogues and
@@ -21,6 +20,15 @@ type scores struct {
 	ofDocument []float64 // by number of the document; 0 if it does not match
 	terms      []store.Term
 	held       []store.Held // by number of the record
+	layout     *layout
+}
+
+// documentScore returns the score of the record's document.
+func (s *scores) documentScore(number int) float64 {
+	if document := s.layout.of[number]; document >= 0 {
+		return s.ofDocument[document]
+	}
+	return 0
 }
 
 // score computes BM25F: it adds a term's occurrences in a record, weighted and divided by the
@@ -28,18 +36,19 @@ type scores struct {
 // is exact.
 //
 // Documents are scored like one text, as long as their number of records.
-func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scores, error) {
+func (x *search) score(ctx context.Context, terms []term) (*scores, error) {
+	layout, rows := x.layout, len(x.layout.of)
 	terms, err := x.rarest(terms, store.MaxTerms)
 	if err != nil {
 		return nil, err
 	}
-	result := &scores{of: make([]float64, x.rows), ofDocument: make([]float64, len(layout.sizes)), held: make([]store.Held, x.rows)}
-	records, documents := newOccurrences(x.rows), newOccurrences(len(layout.sizes))
+	result := &scores{of: make([]float64, rows), ofDocument: make([]float64, len(layout.sizes)), held: make([]store.Held, rows), layout: layout}
+	records, documents := newOccurrences(rows), newOccurrences(len(layout.sizes))
 	texts := seenTexts{}
 	holding := make([]int32, len(layout.sizes)) // the last term that a document holds in more than copies
 	for _, t := range terms {
 		texts.term++
-		own, err := x.collect(ctx, t, records)
+		own, err := x.collectTerm(ctx, t, records)
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +151,8 @@ func (o *occurrences) clear() {
 	o.in = o.in[:0]
 }
 
-// collect adds up a term's occurrences, and counts the records that hold it themselves.
-func (x *search) collect(ctx context.Context, t term, found *occurrences) (records int, err error) {
+// collectTerm adds up a term's occurrences, and counts the records that hold it themselves.
+func (x *search) collectTerm(ctx context.Context, t term, found *occurrences) (records int, err error) {
 	for field, weight := range weights {
 		if field == fieldAround {
 			records = len(found.in)
@@ -151,37 +160,24 @@ func (x *search) collect(ctx context.Context, t term, found *occurrences) (recor
 		if weight <= 0 || x.averages[field] == 0 {
 			continue
 		}
-		for at := range x.parts {
-			if err := ctx.Err(); err != nil {
+		to := weighted{weight, penaltyOf(field), x.averages[field], found}
+		for _, spelling := range t.spellings {
+			if err := x.collect(ctx, field, spelling, to); err != nil {
 				return 0, err
-			}
-			for _, spelling := range t.spellings {
-				if err := x.collectPart(field, at, weight, spelling, found); err != nil {
-					return 0, err
-				}
 			}
 		}
 	}
 	return records, nil
 }
 
-func (x *search) collectPart(field, at int, weight float64, spelling []byte, found *occurrences) error {
-	if err := x.open(field, at, spelling); err != nil {
-		return err
-	}
-	penalty, average := penaltyOf(field), x.averages[field]
-	x.hits = x.postings.Iterator(true, true, false, x.hits)
-	for {
-		hit, err := x.hits.Next()
-		if err != nil {
-			return disk.Damaged(err)
-		}
-		if hit == nil {
-			return nil
-		}
-		length := float64(hit.(interface{ NormUint64() uint64 }).NormUint64())
-		found.add(x.parts[at].first+int(hit.Number()), weight*float64(hit.Frequency())/lengthNorm(penalty, length/average))
-	}
+// weighted are the occurrences of a field.
+type weighted struct {
+	weight, penalty, average float64
+	found                    *occurrences
+}
+
+func (w *weighted) add(number int, frequency, length uint64) {
+	w.found.add(number, w.weight*float64(frequency)/lengthNorm(w.penalty, float64(length)/w.average))
 }
 
 // penaltyOf is lengthPenalty, which names and dates do not have.

@@ -35,15 +35,10 @@ type snapshot struct {
 	documents    *layout
 	documentsErr error
 
-	mu   sync.Mutex
-	last answer
+	answers answers
 }
 
-// An answer is cached: Scores often follows Match with the same query.
-type answer struct {
-	query  string
-	scores *scores
-}
+var _ source = (*snapshot)(nil)
 
 // A reader is what answers need of a segment.
 type reader interface {
@@ -65,6 +60,7 @@ type part struct {
 // openSnapshot opens a generation. It does not verify again what last, if not nil, has verified.
 func openSnapshot(_ context.Context, last *snapshot, number uint64, folder string) (*snapshot, error) {
 	s := &snapshot{number: number}
+	s.answers.source = s
 	if number == 0 {
 		return s, nil
 	}
@@ -209,16 +205,24 @@ func (s *snapshot) row(number int) (*part, uint64) {
 	return s.parts[at], uint64(number - s.parts[at].first)
 }
 
-func (s *snapshot) record(number int) (store.Record, error) {
-	p, local := s.row(number)
-	rec, _, err := p.record(local)
-	return rec, err
+// records implements source.
+func (s *snapshot) records(ctx context.Context, numbers []int) ([]store.Record, error) {
+	all := make([]store.Record, len(numbers))
+	for i, number := range numbers {
+		p, local := s.row(number)
+		rec, _, err := p.record(local)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return nil, err
+		}
+		all[i] = rec
+	}
+	return all, nil
 }
 
 func (s *snapshot) id(number int) (string, error) {
 	p, local := s.row(number)
 	id, err := p.DocID(local)
-	return string(id), err
+	return string(id), disk.Damaged(err)
 }
 
 func (p *part) record(local uint64) (r store.Record, size lengths, err error) {
