@@ -10,6 +10,9 @@
 // processes read while one writes, and a crash changes nothing.
 //
 // Nothing else may write into the folder.
+//
+// Where a database keeps the records, Analyse makes the words that a search needs of them. Parts
+// hold such words in memory, and a Reader answers from several parts as one index would.
 package keyword
 
 import (
