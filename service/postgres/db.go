@@ -1,0 +1,276 @@
+// Package postgres keeps the memories of a service in PostgreSQL with pgvector.
+//
+// The unit of an index is a scope: what all users of a tenant share, what a team shares, or what a
+// user has alone. Each query names the scopes of its principal, and so does each transaction: row-level
+// security hides the rows of all others, and Open refuses a role that could see them.
+//
+// A write is a transaction that has the document, its revision, its records with their words, and the
+// vectors that are made by then; other vectors are made later (Pending). A question reads vectors by
+// SQL; words are searched in memory, by the code of package keyword, after each question has fetched
+// what changed (Contents).
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/memcore/memcore/internal/kind"
+)
+
+// Options of a DB.
+type Options struct {
+	Connections int           // of the pool, at most; 0 is 16
+	Timeout     time.Duration // of each statement; 0 is 30 s
+	CacheBytes  int64         // of words in memory, at most; 0 is 256 MB
+	Logger      *slog.Logger  // nil is slog.Default()
+}
+
+// A DB is safe for concurrent use. Any number of processes may have one.
+type DB struct {
+	pool  *pgxpool.Pool
+	log   *slog.Logger
+	cache *cache
+
+	models sync.Map // numbers by fingerprint
+}
+
+// ErrSchema means that the tables are missing, or of another release: Migrate.
+var ErrSchema = errors.New("the tables are not those of this release: run the migration")
+
+// longestStatement bounds deletions of tenants and users, and the first reading of a scope.
+const longestStatement = 10 * time.Minute
+
+// Open connects as a role that cannot bypass row-level security, which Migrate granted memcore_node
+// to. It refuses any other role.
+func Open(ctx context.Context, dsn string, o Options) (*DB, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the database: %w", err)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Connections <= 0 {
+		o.Connections = 16
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.CacheBytes <= 0 {
+		o.CacheBytes = 256 << 20
+	}
+	db := &DB{log: o.Logger, cache: newCache(o.CacheBytes)}
+	config.MaxConns = int32(o.Connections)
+	parameters := config.ConnConfig.RuntimeParams
+	parameters["application_name"] = "memcore-service"
+	parameters["search_path"] = searchPath
+	parameters["statement_timeout"] = milliseconds(o.Timeout)
+	parameters["idle_in_transaction_session_timeout"] = milliseconds(o.Timeout)
+	// A question that nobody waits for ends on the server, too, and the connection stays.
+	config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 2 * time.Second}
+	}
+	config.AfterConnect = db.cache.connected
+	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	if err := db.check(ctx); err != nil {
+		db.pool.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// searchPath names where managed databases put pgvector, too.
+const searchPath = "memcore,public,extensions"
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// check refuses tables of another release, and roles that see all rows.
+func (db *DB) check(ctx context.Context) error {
+	var exists, mayRead bool
+	err := db.pool.QueryRow(ctx, `select to_regclass('memcore.schema') is not null, coalesce(has_table_privilege(to_regclass('memcore.schema'), 'select'), false)`).Scan(&exists, &mayRead)
+	switch {
+	case err != nil:
+		return fmt.Errorf("connect to the database: %w", err)
+	case !exists:
+		return ErrSchema
+	case !mayRead:
+		return errors.New("the role of the database may read no table: grant it memcore_node")
+	}
+	var version int
+	var bypasses bool
+	err = db.pool.QueryRow(ctx, `select (select max(version) from schema), (select rolsuper or rolbypassrls from pg_roles where rolname = current_user)
+		or exists (select from pg_class where relnamespace = 'memcore'::regnamespace and pg_has_role(relowner, 'usage'))`).Scan(&version, &bypasses)
+	switch {
+	case err != nil:
+		return fmt.Errorf("check the database: %w", err)
+	case version != schemaVersion:
+		return fmt.Errorf("%w: they are version %d, want %d", ErrSchema, version, schemaVersion)
+	case bypasses:
+		return errors.New("the role of the database can bypass row-level security: connect as one that owns nothing and is granted memcore_node")
+	}
+	return nil
+}
+
+// Close ends all connections.
+func (db *DB) Close() { db.pool.Close() }
+
+// Ready reports whether the database answers.
+func (db *DB) Ready(ctx context.Context) error { return failed(ctx, db.pool.Ping(ctx)) }
+
+// Maintain removes expired revisions and old removals. Call it each minute or so, on
+// any node: while one works, the others return at once.
+func (db *DB) Maintain(ctx context.Context) error {
+	_, err := db.pool.Exec(ctx, `select memcore.maintain()`)
+	return err
+}
+
+// awaitPause is between looks at a replica.
+const awaitPause = 5 * time.Millisecond
+
+// Await returns once this database has a position, which is at once unless it is a replica.
+func (db *DB) Await(ctx context.Context, position int64) error {
+	for position > 0 {
+		var reached, replica bool
+		err := db.pool.QueryRow(ctx, `select memcore.reached($1), pg_is_in_recovery()`, position).Scan(&reached, &replica)
+		switch {
+		case reached:
+			return nil
+		case err == nil && !replica:
+			return kind.Usagef("there is no version %d yet", position)
+		case err == nil:
+			select {
+			case <-time.After(awaitPause):
+				continue
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		return kind.As(kind.Unavailable, fmt.Errorf("version %d is not here yet: %w", position, err))
+	}
+	return nil
+}
+
+// A session names what the statements of a transaction may see.
+type session struct {
+	tenant int64
+	scopes []int64
+}
+
+// begin queues the beginning of a transaction.
+func (s session) begin(b *pgx.Batch, mode string) {
+	b.Queue("begin " + mode)
+	b.Queue(`select set_config('memcore.tenant', $1, true), set_config('memcore.scopes', $2, true)`, strconv.FormatInt(s.tenant, 10), arrayOf(s.scopes))
+}
+
+// arrayOf writes an array as PostgreSQL reads it.
+func arrayOf(numbers []int64) string {
+	var text strings.Builder
+	for i, n := range numbers {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		text.WriteString(strconv.FormatInt(n, 10))
+	}
+	return "{" + text.String() + "}"
+}
+
+// read sends the statements that queue adds in one round trip. All of them see one state.
+func (db *DB) read(ctx context.Context, s session, queue func(*pgx.Batch)) error {
+	b := &pgx.Batch{}
+	s.begin(b, "isolation level repeatable read read only")
+	queue(b)
+	b.Queue("commit")
+	return failed(ctx, db.pool.SendBatch(ctx, b).Close())
+}
+
+// write is read for changes: all are made, durably, or none, as after an error of a callback.
+func (db *DB) write(ctx context.Context, s session, queue func(*pgx.Batch)) error {
+	return failed(ctx, db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		b := &pgx.Batch{}
+		s.begin(b, "")
+		queue(b)
+		err := c.SendBatch(ctx, b).Close()
+		if err != nil {
+			if !c.Conn().IsClosed() {
+				_, failed := c.Exec(context.WithoutCancel(ctx), "rollback")
+				err = errors.Join(err, failed)
+			}
+			return err
+		}
+		_, err = c.Exec(ctx, "commit")
+		return err
+	}))
+}
+
+// failed sorts an error of the database: kind.Unavailable if it does not answer, or is full; kind.Late if a
+// statement took too long.
+func failed(ctx context.Context, err error) error {
+	if err == nil || kind.Of(err) != kind.Failure {
+		return err
+	}
+	if cause := ctx.Err(); cause != nil {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	var refused *pgconn.PgError
+	var network net.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == "57014": // query_canceled
+		return kind.As(kind.Late, err)
+	case errors.As(err, &refused) && slices.Contains([]string{"08", "53", "57"}, refused.Code[:2]), // connections, resources, the operator
+		pgconn.SafeToRetry(err), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return kind.As(kind.Unavailable, fmt.Errorf("the database does not answer: %w", err))
+	}
+	return err
+}
+
+// isState reports whether the database refused something with a code.
+func isState(err error, code string) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == code
+}
+
+// unknownModel is the number of an embedder that has made no vector.
+const unknownModel = -1
+
+// knownModel returns the number of an embedder, or unknownModel.
+func (db *DB) knownModel(ctx context.Context, fingerprint string) (int16, error) {
+	if known, ok := db.models.Load(fingerprint); ok {
+		return known.(int16), nil
+	}
+	var number int16
+	err := db.pool.QueryRow(ctx, `select id from model where fingerprint = $1`, fingerprint).Scan(&number)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return unknownModel, nil
+	}
+	if err == nil {
+		db.models.Store(fingerprint, number)
+	}
+	return number, failed(ctx, err)
+}
+
+// model returns the number of an embedder that will make vectors.
+func (db *DB) model(ctx context.Context, fingerprint string) (int16, error) {
+	number, err := db.knownModel(ctx, fingerprint)
+	if err == nil && number == unknownModel {
+		if _, err = db.pool.Exec(ctx, `insert into model (fingerprint) values ($1) on conflict do nothing`, fingerprint); err == nil {
+			number, err = db.knownModel(ctx, fingerprint)
+		}
+	}
+	return number, failed(ctx, err)
+}

@@ -1,0 +1,265 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/store"
+)
+
+// A Document has a path as its principal sees it: a.md is shared, @team/a.md a team's, ~/.beans/a.md
+// the user's own.
+type Document struct {
+	Path           string
+	Version, Bytes int64
+	By             string
+	At             time.Time
+	Text           string // of Get and Export
+	Gone           bool   // in a history
+	Embedded       bool   // it waits for no vectors; not in a history
+}
+
+const documentColumns = `d.path, r.number, r.bytes, r.by_whom, r.at, d.waiting = 0`
+
+func documentOf(row pgx.CollectableRow) (d Document, err error) {
+	err = row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Embedded)
+	d.Path, d.At = unescaped(d.Path), d.At.UTC()
+	return d, err
+}
+
+// queuePosition asks for the newest revision of some scopes.
+func queuePosition(b *pgx.Batch, scopes []int64, position *int64) {
+	b.Queue(`select coalesce(max(newest), 0) from unnest($1::bigint[]) s(id) cross join lateral (select max(number) as newest from revision where scope = s.id) r`, scopes).
+		QueryRow(func(row pgx.Row) error { return row.Scan(position) })
+}
+
+// List returns the documents of a principal, by path, and the position of the answer.
+func (db *DB) List(ctx context.Context, p Principal) (all []Document, position int64, err error) {
+	s := p.session()
+	err = db.read(ctx, s, func(b *pgx.Batch) {
+		queuePosition(b, s.scopes, &position)
+		b.Queue(`select `+documentColumns+` from document d join revision r on r.number = d.revision where d.scope = any ($1) order by d.path`, s.scopes).Query(func(rows pgx.Rows) error {
+			all, err = pgx.CollectRows(rows, documentOf)
+			return err
+		})
+	})
+	return all, position, err
+}
+
+func errNoDocument(path string) error {
+	return kind.As(kind.NotFound, fmt.Errorf("there is no document %.200q", path))
+}
+
+// Get returns a document.
+func (db *DB) Get(ctx context.Context, p Principal, path string) (d Document, err error) {
+	scope, err := p.scopeOf(path)
+	if err != nil {
+		return d, err
+	}
+	err = db.read(ctx, p.session(), func(b *pgx.Batch) {
+		b.Queue(`select `+documentColumns+`, r.text from document d join revision r on r.number = d.revision where d.scope = $1 and d.path = $2`, scope.ID, escaped(path)).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Embedded, &d.Text)
+		})
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = errNoDocument(path)
+	}
+	d.Path, d.Text, d.At = path, unescaped(d.Text), d.At.UTC()
+	return d, err
+}
+
+// Texts returns those of the documents with some paths that there are, by path.
+func (db *DB) Texts(ctx context.Context, p Principal, paths []string) ([]Document, error) {
+	return db.texts(ctx, p, `d.path = any ($2)`, paths)
+}
+
+// Files returns, with their texts, the documents that instruct agents or that agents write, and those with some
+// paths: BEANS.md and BEANS.local.md in any folder, and what is below .beans.
+func (db *DB) Files(ctx context.Context, p Principal, also []string) ([]Document, error) {
+	return db.texts(ctx, p, `(d.file or d.path = any ($2))`, also)
+}
+
+func (db *DB) texts(ctx context.Context, p Principal, which string, paths []string) (all []Document, err error) {
+	s := p.session()
+	err = db.read(ctx, s, func(b *pgx.Batch) {
+		b.Queue(`select `+documentColumns+`, r.text from document d join revision r on r.number = d.revision where d.scope = any ($1) and `+which+` order by d.path`,
+			s.scopes, allEscaped(paths)).Query(func(rows pgx.Rows) error {
+			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d Document, err error) {
+				err = row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Embedded, &d.Text)
+				d.Path, d.Text, d.At = unescaped(d.Path), unescaped(d.Text), d.At.UTC()
+				return d, err
+			})
+			return err
+		})
+	})
+	return all, err
+}
+
+// A State is what a change of a document is made from.
+type State struct {
+	Version int64          // 0 if there is none
+	Records []store.Record // without vectors
+}
+
+// States returns those of documents, by path; of documents that there are not, too.
+func (db *DB) States(ctx context.Context, p Principal, paths []string) (map[string]State, error) {
+	states := map[string]State{}
+	var scopes []int64
+	var escapedPaths []string
+	for _, path := range paths {
+		scope, err := p.scopeOf(path)
+		if err != nil {
+			return nil, err
+		}
+		states[path] = State{}
+		scopes, escapedPaths = append(scopes, scope.ID), append(escapedPaths, escaped(path))
+	}
+	err := db.read(ctx, p.session(), func(b *pgx.Batch) {
+		const named = `unnest($1::bigint[], $2::text[]) n(scope, path)`
+		b.Queue(`select d.path, d.revision from `+named+` join document d using (scope, path)`, scopes, escapedPaths).Query(func(rows pgx.Rows) error {
+			var path string
+			var version int64
+			_, err := pgx.ForEachRow(rows, []any{&path, &version}, func() error {
+				states[unescaped(path)] = State{Version: version}
+				return nil
+			})
+			return err
+		})
+		b.Queue(`select `+recordColumns+` from `+named+` join record r using (scope, path) order by r.start_line, r.id`, scopes, escapedPaths).Query(func(rows pgx.Rows) error {
+			records, err := pgx.CollectRows(rows, recordOf)
+			for _, r := range records {
+				s := states[r.Path]
+				s.Records = append(s.Records, r)
+				states[r.Path] = s
+			}
+			return err
+		})
+	})
+	return states, err
+}
+
+// History returns revisions without texts, oldest first: the newest ones before a version, or the newest
+// for 0; of a document, or of all for "". more means that there are earlier ones.
+func (db *DB) History(ctx context.Context, p Principal, path string, before int64, limit int) (all []Document, more bool, position int64, err error) {
+	s := p.session()
+	scopes := s.scopes
+	if path != "" {
+		scope, err := p.scopeOf(path)
+		if err != nil {
+			return nil, false, 0, err
+		}
+		scopes = []int64{scope.ID}
+	}
+	err = db.read(ctx, s, func(b *pgx.Batch) {
+		queuePosition(b, s.scopes, &position)
+		b.Queue(`select path, number, bytes, by_whom, at, gone from revision where scope = any ($1) and ($2 = '' or path = $2) and ($3 = 0 or number < $3)
+			order by number desc limit $4`, scopes, escaped(path), before, limit+1).Query(func(rows pgx.Rows) error {
+			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d Document, err error) {
+				err = row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Gone)
+				d.Path, d.At = unescaped(d.Path), d.At.UTC()
+				return d, err
+			})
+			return err
+		})
+	})
+	if more = len(all) > limit; more {
+		all = all[:limit]
+	}
+	slices.Reverse(all)
+	return all, more, position, err
+}
+
+// Past returns the changes that take what a principal sees back to a version, with Path, Base, and Text
+// or Gone. What else a Change needs is the caller's to make.
+func (db *DB) Past(ctx context.Context, p Principal, version int64) (changes []Change, err error) {
+	s := p.session()
+	var position, oldest int64
+	err = db.read(ctx, session{p.Tenant.ID, s.scopes}, func(b *pgx.Batch) {
+		queuePosition(b, s.scopes, &position)
+		b.Queue(`select coalesce(max(oldest), 0) from scope where id = any ($1)`, s.scopes).QueryRow(func(row pgx.Row) error { return row.Scan(&oldest) })
+		b.Queue(`with former as (select scope, path, number, text from revision
+				where scope = any ($1) and number <= $2 and not gone and (replaced is null or replaced > $2)),
+			current as (select scope, path, revision from document where scope = any ($1))
+			select path, coalesce(c.revision, 0), coalesce(f.text, ''), f.number is null from former f full join current c using (scope, path)
+			where f.number is distinct from c.revision`, s.scopes, version).Query(func(rows pgx.Rows) error {
+			changes, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Change, err error) {
+				err = row.Scan(&c.Path, &c.Base, &c.Text, &c.Gone)
+				c.Path, c.Text = unescaped(c.Path), unescaped(c.Text)
+				return c, err
+			})
+			return err
+		})
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case version > position:
+		return nil, kind.Usagef("there is no version %d; the newest is %d", version, position)
+	case version < oldest:
+		return nil, kind.Usagef("version %d is too old: what was replaced before version %d has expired", version, oldest)
+	}
+	return changes, nil
+}
+
+// An Exported document is of a scope.
+type Exported struct {
+	Scope Scope
+	Document
+}
+
+// exportPage is how many documents an export holds in memory.
+const exportPage = 64
+
+// Export yields the documents of scopes with their texts: those of a principal, or of TenantScopes.
+func (db *DB) Export(ctx context.Context, tenant int64, scopes []Scope) iter.Seq2[Exported, error] {
+	return func(yield func(Exported, error) bool) {
+		for _, scope := range scopes {
+			for after, more := "", true; more; {
+				var page []Exported
+				err := db.read(ctx, session{tenant, []int64{scope.ID}}, func(b *pgx.Batch) {
+					b.Queue(`select `+documentColumns+`, r.text from document d join revision r on r.number = d.revision where d.scope = $1 and d.path > $2 order by d.path limit $3`, scope.ID, after, exportPage).Query(func(rows pgx.Rows) error {
+						var err error
+						page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Exported, error) {
+							e := Exported{Scope: scope}
+							err := row.Scan(&e.Path, &e.Version, &e.Bytes, &e.By, &e.At, &e.Embedded, &e.Text)
+							after = e.Path
+							e.Path, e.Text, e.At = unescaped(e.Path), unescaped(e.Text), e.At.UTC()
+							return e, err
+						})
+						return err
+					})
+				})
+				if err != nil {
+					yield(Exported{}, err)
+					return
+				}
+				for _, e := range page {
+					if !yield(e, nil) {
+						return
+					}
+				}
+				more = len(page) == exportPage
+			}
+		}
+	}
+}
+
+// Usage counts the documents of a tenant and their bytes.
+func (db *DB) Usage(ctx context.Context, tenant int64) (documents int, bytes int64, err error) {
+	err = db.read(ctx, session{tenant: tenant}, func(b *pgx.Batch) {
+		b.Queue(sumUsage, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&documents, &bytes) })
+	})
+	return documents, bytes, err
+}
+
+// addUsage ends an insert of what was added to a part of a tenant's usage.
+const addUsage = ` on conflict (tenant, part) do update set documents = usage.documents + excluded.documents, bytes = usage.bytes + excluded.bytes`
+
+const sumUsage = `select coalesce(sum(documents), 0)::bigint, coalesce(sum(bytes), 0)::bigint from usage where tenant = $1`

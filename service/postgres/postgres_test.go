@@ -1,0 +1,516 @@
+package postgres_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/service/postgres"
+	"github.com/memcore/memcore/service/postgres/postgrestest"
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/keyword"
+)
+
+func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+
+const dimension = 8
+
+var embedder = postgres.Embedder{Fingerprint: "test", Dimension: dimension}
+
+// A world is an empty database with a tenant.
+type world struct {
+	testing.TB
+	owner string
+	node  string
+	db    *postgres.DB
+	acme  postgres.Tenant
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	return newWorldOn(t, postgrestest.Database)
+}
+
+func newWorldOn(t testing.TB, database func(testing.TB) (owner, node string)) *world {
+	t.Helper()
+	w := &world{TB: t}
+	w.owner, w.node = database(t)
+	w.db = w.open()
+	var err error
+	w.acme, err = w.db.CreateTenant(t.Context(), "acme")
+	require.NoError(t, err)
+	return w
+}
+
+// open opens the database as one more node.
+func (w *world) open() *postgres.DB {
+	w.Helper()
+	db, err := postgres.Open(w.Context(), w.node, postgres.Options{})
+	require.NoError(w, err)
+	w.Cleanup(db.Close)
+	return db
+}
+
+// as returns a user of acme as the database knows them now.
+func (w *world) as(user string, teams ...string) postgres.Principal {
+	w.Helper()
+	return w.of("acme", user, teams...)
+}
+
+func (w *world) of(tenant, user string, teams ...string) postgres.Principal {
+	w.Helper()
+	p, err := w.db.ByName(w.Context(), tenant, user, teams)
+	require.NoError(w, err)
+	return p
+}
+
+// textOf makes a change of a document: each line is a record.
+func (w *world) textOf(p postgres.Principal, path, text string, vectors bool) postgres.Change {
+	w.Helper()
+	states, err := w.db.States(w.Context(), p, []string{path})
+	require.NoError(w, err)
+	state := states[path]
+	c := postgres.Change{Path: path, Text: text, Base: state.Version, Indexed: []byte(`{}`)}
+	kept := map[string]bool{}
+	for i, line := range strings.Split(text, "\n") {
+		r := recordOf(path, i+1, line)
+		if kept[r.ID] = true; vectors {
+			r.Vector = vectorOf(line)
+		}
+		c.Records = append(c.Records, r)
+	}
+	for _, words := range keyword.Analyse(c.Records) {
+		c.Words = append(c.Words, words.Append(nil))
+	}
+	for _, r := range state.Records {
+		if !kept[r.ID] {
+			c.Removed = append(c.Removed, r.ID)
+		}
+	}
+	return c
+}
+
+func recordOf(path string, line int, text string) store.Record {
+	h := fnv.New64a()
+	fmt.Fprint(h, path, "\x00", line)
+	r := store.Record{ID: fmt.Sprintf("%016x", h.Sum64()), Scope: "project", Kind: "markdown", Path: path, StartLine: line, EndLine: line, Text: text, Hash: text, Tokens: 3}
+	if strings.HasPrefix(path, "~/") {
+		r.Scope = "global"
+	}
+	return r
+}
+
+func vectorOf(text string) []float32 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	random := rand.New(rand.NewPCG(h.Sum64(), 1))
+	vec, square := make([]float32, dimension), 0.0
+	for i := range vec {
+		vec[i] = float32(random.NormFloat64())
+		square += float64(vec[i]) * float64(vec[i])
+	}
+	for i := range vec {
+		vec[i] /= float32(math.Sqrt(square))
+	}
+	return vec
+}
+
+var written = postgres.Write{By: "ann/key", Embedder: "test", Keep: time.Hour}
+
+func (w *world) write(p postgres.Principal, changes ...postgres.Change) []int64 {
+	w.Helper()
+	versions, err := w.db.Write(w.Context(), p, changes, written)
+	require.NoError(w, err)
+	return versions
+}
+
+// put writes a document with its vectors.
+func (w *world) put(p postgres.Principal, path, text string) int64 {
+	w.Helper()
+	return w.write(p, w.textOf(p, path, text, true))[0]
+}
+
+func (w *world) remove(p postgres.Principal, path string) int64 {
+	w.Helper()
+	d, err := w.db.Get(w.Context(), p, path)
+	require.NoError(w, err)
+	return w.write(p, postgres.Change{Path: path, Gone: true, Base: d.Version})[0]
+}
+
+func (w *world) texts(p postgres.Principal) map[string]string {
+	w.Helper()
+	all := map[string]string{}
+	for d, err := range w.db.Export(w.Context(), p.Tenant.ID, p.Scopes) {
+		require.NoError(w, err)
+		all[d.Path] = d.Text
+	}
+	return all
+}
+
+// near returns the texts of a principal's records, nearest to a text first.
+func (w *world) near(db *postgres.DB, p postgres.Principal, text string) []string {
+	w.Helper()
+	contents, err := db.Contents(w.Context(), p, embedder)
+	require.NoError(w, err)
+	hits, err := contents.Vectors.Nearest(w.Context(), vectorOf(text), 100, store.Filter{})
+	require.NoError(w, err)
+	var all []string
+	for _, h := range hits {
+		all = append(all, h.Record.Text)
+	}
+	return all
+}
+
+// matching returns the texts of records with a word.
+func (w *world) matching(db *postgres.DB, p postgres.Principal, word string) []string {
+	w.Helper()
+	contents, err := db.Contents(w.Context(), p, embedder)
+	require.NoError(w, err)
+	matches, err := contents.Keywords.Match(w.Context(), word, 100, store.Filter{})
+	require.NoError(w, err)
+	var all []string
+	for _, h := range matches.Hits {
+		all = append(all, h.Record.Text)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestDocuments(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann", "ops")
+	first := w.put(ann, "a.md", "one")
+	w.put(ann, "@ops/b.md", "two")
+	w.put(ann, "~/.beans/memories/c.md", "three\x00 \xff\uffff")
+	ann = w.as("ann", "ops")
+	require.Len(t, ann.Scopes, 3, "each is made by its first write")
+	all, position, err := w.db.List(t.Context(), ann)
+	require.NoError(t, err)
+	require.Equal(t, []string{"@ops/b.md", "a.md", "~/.beans/memories/c.md"}, []string{all[0].Path, all[1].Path, all[2].Path})
+	require.Equal(t, all[2].Version, position)
+	require.Equal(t, int64(3), all[1].Bytes)
+	require.True(t, all[1].Embedded)
+	d, err := w.db.Get(t.Context(), ann, "~/.beans/memories/c.md")
+	require.NoError(t, err)
+	require.Equal(t, "three\x00 \xff\uffff", d.Text)
+
+	second := w.put(ann, "a.md", "one more")
+	require.Greater(t, second, first)
+	w.remove(ann, "@ops/b.md")
+	require.Equal(t, map[string]string{"a.md": "one more", "~/.beans/memories/c.md": "three\x00 \xff\uffff"}, w.texts(ann))
+	documents, bytes, err := w.db.Usage(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.Equal(t, 2, documents)
+	require.Equal(t, int64(len("one more")+len("three\x00 \xff\uffff")), bytes)
+
+	bob := w.as("bob")
+	require.Equal(t, map[string]string{"a.md": "one more"}, w.texts(bob))
+	_, err = w.db.Get(t.Context(), bob, "@ops/b.md")
+	require.Equal(t, kind.Forbidden, kind.Of(err))
+	_, err = w.db.Get(t.Context(), bob, "~/.beans/memories/c.md")
+	require.Equal(t, kind.NotFound, kind.Of(err))
+	_, err = w.db.Write(t.Context(), bob, []postgres.Change{{Path: "@ops/x.md", Text: "x"}}, written)
+	require.Equal(t, kind.Forbidden, kind.Of(err))
+
+	w.put(ann, "docs/Beans.md", "instructs")
+	some, err := w.db.Files(t.Context(), ann, []string{"a.md", "nothing.md"})
+	require.NoError(t, err)
+	require.Len(t, some, 3)
+	require.Equal(t, "one more", some[0].Text)
+	some, err = w.db.Texts(t.Context(), ann, []string{"a.md"})
+	require.NoError(t, err)
+	require.Equal(t, "one more", some[0].Text)
+}
+
+func TestHistoryAndPast(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann")
+	one := w.put(ann, "a.md", "one")
+	w.put(ann, "b.md", "b")
+	ann = w.as("ann")
+	two := w.put(ann, "a.md", "two")
+	w.remove(ann, "b.md")
+	w.put(ann, "c.md", "c")
+	all, more, position, err := w.db.History(t.Context(), ann, "", 0, 4)
+	require.NoError(t, err)
+	require.True(t, more)
+	require.Equal(t, all[3].Version, position)
+	var got []string
+	for _, d := range all {
+		got = append(got, fmt.Sprint(d.Path, d.Gone, d.By))
+	}
+	require.Equal(t, []string{"b.mdfalseann/key", "a.mdfalseann/key", "b.mdtrueann/key", "c.mdfalseann/key"}, got)
+	all, more, _, err = w.db.History(t.Context(), ann, "a.md", two, 10)
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Equal(t, one, all[0].Version)
+
+	past, err := w.db.Past(t.Context(), ann, two-1)
+	require.NoError(t, err)
+	slices.SortFunc(past, func(a, b postgres.Change) int { return cmp.Compare(a.Path, b.Path) })
+	require.Equal(t, []postgres.Change{{Path: "a.md", Text: "one", Base: two}, {Path: "b.md", Text: "b"}, {Path: "c.md", Gone: true, Base: position}}, past)
+	w.write(ann, past...)
+	require.Equal(t, map[string]string{"a.md": "one", "b.md": "b"}, w.texts(ann))
+
+	_, err = w.db.Past(t.Context(), ann, 1<<40)
+	require.Equal(t, kind.BadInput, kind.Of(err))
+	late := written
+	late.Keep = 0
+	_, err = w.db.Write(t.Context(), ann, []postgres.Change{w.textOf(ann, "a.md", "three", true)}, late)
+	require.NoError(t, err)
+	require.NoError(t, w.db.Maintain(t.Context()))
+	_, err = w.db.Past(t.Context(), ann, position+1)
+	require.Equal(t, kind.BadInput, kind.Of(err), "what was replaced then has expired")
+	c := w.textOf(ann, "a.md", "four", true)
+	c.Forget = true
+	w.write(ann, c)
+	all, _, _, err = w.db.History(t.Context(), ann, "a.md", 0, 10)
+	require.NoError(t, err)
+	require.Len(t, all, 1, "earlier texts are forgotten")
+}
+
+// Of several who change a document from the same version one wins; all or nothing is written.
+func TestWriteConflicts(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann")
+	w.put(ann, "a.md", "0")
+	ann = w.as("ann")
+	base := w.textOf(ann, "a.md", "1", true)
+	var won sync.Map
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			c := base
+			c.Text = fmt.Sprint("winner ", i)
+			_, err := w.db.Write(context.Background(), ann, []postgres.Change{{Path: fmt.Sprintf("beside%d.md", i), Text: "x"}, c}, written)
+			if err == nil {
+				won.Store(i, true)
+			} else if !errors.Is(err, postgres.ErrChanged) || kind.Of(err) != kind.Conflict {
+				t.Errorf("a change of an old version: error %v, want ErrChanged", err)
+			}
+		})
+	}
+	wait.Wait()
+	winners := 0
+	won.Range(func(i, _ any) bool {
+		winners++
+		require.Equal(t, map[string]string{"a.md": fmt.Sprint("winner ", i), fmt.Sprintf("beside%d.md", i): "x"}, w.texts(ann))
+		return true
+	})
+	require.Equal(t, 1, winners)
+	_, err := w.db.Write(t.Context(), ann, []postgres.Change{{Path: "a.md", Text: "new"}}, written)
+	require.ErrorIs(t, err, postgres.ErrChanged, "there is one")
+	_, err = w.db.Write(t.Context(), ann, []postgres.Change{{Path: "none.md", Gone: true, Base: 77}}, written)
+	require.ErrorIs(t, err, postgres.ErrChanged)
+}
+
+func TestLimits(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann")
+	few := written
+	few.MostDocuments, few.MostBytes = 10, 1000
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	written := 0
+	for i := range 30 {
+		wait.Go(func() {
+			_, err := w.db.Write(context.Background(), ann, []postgres.Change{{Path: fmt.Sprintf("%d.md", i), Text: "text"}}, few)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				written++
+			} else if !errors.Is(err, postgres.ErrFull) {
+				t.Errorf("document %d: error %v, want ErrFull", i, err)
+			}
+		})
+	}
+	wait.Wait()
+	require.Equal(t, 10, written)
+	ann = w.as("ann")
+	all, _, err := w.db.List(t.Context(), ann)
+	require.NoError(t, err)
+	_, err = w.db.Write(t.Context(), ann, []postgres.Change{{Path: all[0].Path, Base: all[0].Version, Text: strings.Repeat("x", 1000)}}, few)
+	require.ErrorIs(t, err, postgres.ErrFull)
+	few.MostDocuments = 5
+	_, err = w.db.Write(t.Context(), ann, []postgres.Change{{Path: all[0].Path, Base: all[0].Version, Gone: true}}, few)
+	require.NoError(t, err, "less than before is never refused")
+	require.NoError(t, w.db.Maintain(t.Context()))
+	documents, bytes, err := w.db.Usage(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.Equal(t, []int64{9, 36}, []int64{int64(documents), bytes})
+}
+
+func TestTenantsAndKeys(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.db.CreateTenant(t.Context(), "acme")
+	require.Equal(t, kind.Conflict, kind.Of(err))
+	_, err = w.db.Tenant(t.Context(), "none")
+	require.Equal(t, kind.NotFound, kind.Of(err))
+	changed, err := w.db.SetTenant(t.Context(), w.acme.ID, func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{"rate": 5}`), nil })
+	require.NoError(t, err)
+	require.JSONEq(t, `{"rate": 5}`, string(changed.Settings))
+	other, err := w.db.CreateTenant(t.Context(), "other")
+	require.NoError(t, err)
+	k := postgres.Key{ID: "k1", User: "ann", Teams: []string{"ops"}, Right: "write", Name: "laptop", Hash: []byte("hash")}
+	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, k, 2))
+	w.put(w.as("ann", "ops"), "@ops/a.md", "a")
+	p, got, err := w.db.ByKey(t.Context(), "acme", "k1", []byte("hash"))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"rate": 5}`, string(p.Tenant.Settings))
+	require.Equal(t, []string{"ann", "write", "laptop", "ops"}, []string{p.User, got.Right, got.Name, p.Scopes[0].Name})
+	for _, ask := range [][3]string{{"acme", "k1", "wrong"}, {"other", "k1", "hash"}, {"none", "k1", "hash"}, {"acme", "k2", "hash"}} {
+		_, _, err := w.db.ByKey(t.Context(), ask[0], ask[1], []byte(ask[2]))
+		require.ErrorIs(t, err, postgres.ErrKey, ask)
+	}
+	expired := k
+	expired.ID, expired.Expires = "k2", time.Now().Add(-time.Second)
+	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, expired, 2))
+	_, _, err = w.db.ByKey(t.Context(), "acme", "k2", []byte("hash"))
+	require.ErrorIs(t, err, postgres.ErrKey)
+	third := k
+	third.ID = "k3"
+	require.Equal(t, kind.Conflict, kind.Of(w.db.CreateKey(t.Context(), w.acme.ID, third, 2)))
+	require.Equal(t, kind.NotFound, kind.Of(w.db.RevokeKey(t.Context(), other.ID, "k1")), "of another tenant")
+	all, err := w.db.Keys(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.Equal(t, []string{"k1", "k2"}, []string{all[0].ID, all[1].ID})
+	require.NoError(t, w.db.RevokeKey(t.Context(), w.acme.ID, "k1"))
+	_, _, err = w.db.ByKey(t.Context(), "acme", "k1", []byte("hash"))
+	require.ErrorIs(t, err, postgres.ErrKey)
+}
+
+// What is deleted is in no table; other tenants and users keep theirs.
+func TestDelete(t *testing.T) {
+	w := newWorld(t)
+	other, err := w.db.CreateTenant(t.Context(), "other")
+	require.NoError(t, err)
+	w.put(w.of("other", "ann"), "a.md", "stays")
+	for _, path := range []string{"a.md", "@ops/a.md", "~/.beans/a.md"} {
+		w.put(w.as("ann", "ops"), path, "zqsecret "+path)
+		w.put(w.as("ann", "ops"), path, "zqsecret again "+path)
+	}
+	w.put(w.as("bob"), "~/.beans/a.md", "bob's")
+	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, postgres.Key{ID: "k1", User: "ann", Teams: []string{"ops"}, Hash: []byte("h")}, 9))
+	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, postgres.Key{ID: "k2", User: "bob", Teams: []string{"ops", "dev"}, Hash: []byte("h")}, 9))
+
+	require.NoError(t, w.db.DeleteUser(t.Context(), w.acme.ID, "ann"))
+	require.Equal(t, []string{"@ops/a.md", "a.md"}, slices.Sorted(mapKeys(w.texts(w.as("ann", "ops")))))
+	require.Equal(t, map[string]string{"a.md": "zqsecret again a.md", "~/.beans/a.md": "bob's"}, w.texts(w.as("bob")))
+	require.NoError(t, w.db.DeleteTeam(t.Context(), w.acme.ID, "ops"))
+	keys, err := w.db.Keys(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	require.Equal(t, []string{"dev"}, keys[0].Teams)
+	documents, _, err := w.db.Usage(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.Equal(t, 2, documents)
+	stale := w.as("ann")
+	require.NoError(t, w.db.DeleteTenant(t.Context(), w.acme.ID))
+	require.Equal(t, kind.NotFound, kind.Of(w.db.DeleteTenant(t.Context(), w.acme.ID)))
+	_, err = w.db.Write(t.Context(), stale, []postgres.Change{{Path: "late.md", Text: "zqsecret"}}, written)
+	require.Error(t, err, "by one who was known before")
+	require.Equal(t, map[string]string{"a.md": "stays"}, w.texts(w.of("other", "ann")))
+
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(t.Context())
+	for _, table := range []string{"document", "revision", "record", "embedding", "removal", "waiting", "scope", "usage", "api_key"} {
+		var left int
+		condition := ` where scope not in (select id from memcore.scope)`
+		if table == "scope" || table == "usage" || table == "api_key" {
+			condition = fmt.Sprintf(` where tenant <> %d`, other.ID)
+		}
+		require.NoError(t, c.QueryRow(t.Context(), `select count(*) from memcore.`+table+condition).Scan(&left))
+		require.Zero(t, left, table)
+	}
+}
+
+func mapKeys(m map[string]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// The role of nodes sees no row of a scope or tenant that its transaction does not name.
+func TestRowLevelSecurity(t *testing.T) {
+	w := newWorld(t)
+	w.put(w.as("ann"), "a.md", "text")
+	w.put(w.as("ann"), "~/.beans/a.md", "text")
+	w.write(w.as("ann"), w.textOf(w.as("ann"), "b.md", "waits", false))
+	w.remove(w.as("ann"), "a.md")
+	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, postgres.Key{ID: "k1", User: "ann", Hash: []byte("h")}, 9))
+	own := w.as("ann").Scopes[1].ID
+	c, err := pgx.Connect(t.Context(), w.node)
+	require.NoError(t, err)
+	defer c.Close(t.Context())
+	count := func(table, scopes, tenant string) (n int) {
+		require.NoError(t, pgx.BeginFunc(t.Context(), c, func(tx pgx.Tx) error {
+			_, err := tx.Exec(t.Context(), `select set_config('memcore.scopes', $1, true), set_config('memcore.tenant', $2, true)`, scopes, tenant)
+			require.NoError(t, err)
+			return tx.QueryRow(t.Context(), `select count(*) from memcore.`+table).Scan(&n)
+		}))
+		return n
+	}
+	for _, table := range []string{"document", "revision", "record", "embedding", "removal", "waiting"} {
+		require.Zero(t, count(table, "{}", "0"), table)
+		require.Zero(t, count(table, "{999}", fmt.Sprint(w.acme.ID)), table)
+	}
+	require.Equal(t, 1, count("document", fmt.Sprintf("{%d}", own), "0"))
+	for _, table := range []string{"scope", "usage", "api_key"} {
+		require.Zero(t, count(table, fmt.Sprintf("{%d}", own), "0"), table)
+		require.NotZero(t, count(table, "{}", fmt.Sprint(w.acme.ID)), table)
+	}
+	_, err = c.Exec(t.Context(), `select set_config('memcore.scopes', $1, false)`, fmt.Sprintf("{%d}", own))
+	require.NoError(t, err)
+	_, err = c.Exec(t.Context(), `insert into memcore.removal (scope, path) values (999, 'x')`)
+	require.ErrorContains(t, err, "row-level security", "nor does it write one")
+	for _, statement := range []string{`alter table memcore.document disable row level security`, `drop policy of_scope on memcore.document`, `truncate memcore.document`, `set role owner`} {
+		_, err := c.Exec(t.Context(), statement)
+		require.Error(t, err, statement)
+	}
+	_, err = postgres.Open(t.Context(), w.owner, postgres.Options{})
+	require.ErrorContains(t, err, "bypass")
+}
+
+func TestMigrateAgain(t *testing.T) {
+	w := newWorld(t)
+	w.put(w.as("ann"), "a.md", "text")
+	require.NoError(t, postgres.Migrate(t.Context(), w.owner))
+	require.Equal(t, map[string]string{"a.md": "text"}, w.texts(w.as("ann")))
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(t.Context())
+	_, err = c.Exec(t.Context(), `insert into memcore.schema (version) values (99)`)
+	require.NoError(t, err)
+	_, err = postgres.Open(t.Context(), w.node, postgres.Options{})
+	require.ErrorIs(t, err, postgres.ErrSchema)
+	require.ErrorIs(t, postgres.Migrate(t.Context(), w.owner), postgres.ErrSchema)
+}
+
+func TestAwait(t *testing.T) {
+	w := newWorld(t)
+	version := w.put(w.as("ann"), "a.md", "text")
+	require.NoError(t, w.db.Await(t.Context(), version))
+	require.NoError(t, w.db.Await(t.Context(), 0))
+	require.Equal(t, kind.BadInput, kind.Of(w.db.Await(t.Context(), version+1000)))
+	require.NoError(t, w.db.Ready(t.Context()))
+}

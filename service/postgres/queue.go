@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/memcore/memcore/store"
+)
+
+// A Job is a document some of whose records have no vector yet.
+type Job struct {
+	Tenant   Tenant
+	Scope    int64
+	Path     string
+	Version  int64
+	Embedder string         // fingerprint of the one to use
+	Records  []store.Record // those without a vector
+}
+
+// Pending takes at most n documents, newest first. No other node gets them before the lease is over.
+func (db *DB) Pending(ctx context.Context, n int, lease time.Duration) (jobs []Job, err error) {
+	rows, _ := db.pool.Query(ctx, `select n.scope, n.path, `+tenantColumns+` from memcore.take($1, $2) n join tenant t on t.id = n.tenant`, n, lease) // CollectRows has its error
+	jobs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (j Job, err error) {
+		err = row.Scan(&j.Scope, &j.Path, &j.Tenant.ID, &j.Tenant.Name, &j.Tenant.Created, &j.Tenant.Settings)
+		j.Path = unescaped(j.Path)
+		return j, err
+	})
+	for i := range jobs {
+		if err == nil {
+			err = db.fill(ctx, &jobs[i])
+		}
+	}
+	return slices.DeleteFunc(jobs, func(j Job) bool { return len(j.Records) == 0 }), failed(ctx, err)
+}
+
+// fill reads the records of a job.
+func (db *DB) fill(ctx context.Context, j *Job) error {
+	return db.read(ctx, session{j.Tenant.ID, []int64{j.Scope}}, func(b *pgx.Batch) {
+		b.Queue(`select d.revision, m.fingerprint from document d join model m on m.id = d.model where d.scope = $1 and d.path = $2`, j.Scope, escaped(j.Path)).Query(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, []any{&j.Version, &j.Embedder}, func() error { return nil })
+			return err
+		})
+		b.Queue(`select `+recordColumns+` from record r join document d using (scope, path) where r.scope = $1 and r.path = $2
+			and not exists (select from embedding v where v.scope = r.scope and v.model = d.model and v.id = r.id) order by r.start_line, r.id`, j.Scope, escaped(j.Path)).Query(func(rows pgx.Rows) (err error) {
+			j.Records, err = pgx.CollectRows(rows, recordOf)
+			return err
+		})
+	})
+}
+
+// Embedded keeps the vectors of a job's records, by ID; records without one are set aside until the
+// document changes. If it has changed meanwhile, nothing is kept.
+func (db *DB) Embedded(ctx context.Context, j Job, vectors map[string][]float32) error {
+	model, err := db.model(ctx, j.Embedder)
+	if err != nil {
+		return err
+	}
+	path := escaped(j.Path)
+	return db.write(ctx, session{j.Tenant.ID, []int64{j.Scope}}, func(b *pgx.Batch) {
+		b.Queue(shareTenant, j.Tenant.ID)
+		// Who changes the document waits from here on, or has done so before: then it is not this version.
+		b.Queue(`update document set waiting = 0, xid = default where scope = $1 and path = $2 and revision = $3 and model = $4`, j.Scope, path, j.Version, model)
+		const unchanged = ` from document d where d.scope = $1 and d.path = $2 and d.revision = $3 and d.model = $4`
+		for _, r := range j.Records {
+			if vector := vectors[r.ID]; vector != nil {
+				b.Queue(`insert into embedding (scope, model, id, path, visibility, kind, time, vector) select d.scope, d.model, $5, d.path, $6, $7, $8, $9::real[]::vector`+unchanged+` on conflict do nothing`,
+					j.Scope, path, j.Version, model, r.ID, escaped(r.Scope), escaped(r.Kind), timeOf(r), vector)
+			}
+		}
+		b.Queue(`delete from embedding v using document d where v.scope = $1 and v.path = $2 and v.model <> $4 and d.scope = $1 and d.path = $2 and d.revision = $3 and d.model = $4`, j.Scope, path, j.Version, model)
+		b.Queue(`delete from waiting w using document d where w.scope = $1 and w.path = $2 and d.scope = $1 and d.path = $2 and d.revision = $3 and d.model = $4`, j.Scope, path, j.Version, model)
+	})
+}
+
+// Requeue lets all documents of a tenant be embedded with another embedder, and returns how many. Until
+// one is, words find it.
+func (db *DB) Requeue(ctx context.Context, tenant int64, embedder string) (n int, err error) {
+	model, err := db.model(ctx, embedder)
+	if err != nil {
+		return 0, err
+	}
+	scopes, err := db.TenantScopes(ctx, tenant)
+	if err != nil {
+		return 0, err
+	}
+	ids := idsOf(scopes)
+	return n, db.write(ctx, session{tenant, ids}, func(b *pgx.Batch) {
+		b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, longestStatement.Milliseconds()))
+		b.Queue(shareTenant, tenant)
+		b.Queue(`with d as (update document set model = $2, waiting = chunks, xid = default where scope = any ($1) and model is distinct from $2 and indexed is not null returning scope, path, chunks),
+			w as (insert into waiting (scope, path) select scope, path from d where chunks > 0 on conflict (scope, path) do update set at = now(), taken = null)
+			select count(*) from d`, ids, model).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+	})
+}

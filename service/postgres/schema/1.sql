@@ -1,0 +1,220 @@
+-- What a service keeps. Rows of a scope are seen only by a transaction that names the scope
+-- (memcore.scopes), rows of a tenant by one that names the tenant (memcore.tenant).
+--
+-- The large tables have no foreign keys: each insert would lock the one row of the scope. Who
+-- writes holds a shared lock of the tenant, who deletes a scope or tenant an exclusive one.
+
+create extension if not exists vector schema public;
+
+create table memcore.tenant (
+	id       bigint generated always as identity primary key, -- never used again
+	name     text collate "C" not null unique,
+	created  timestamptz not null default now(),
+	settings jsonb not null default '{}'
+);
+
+create table memcore.api_key (
+	id        text collate "C" primary key,
+	tenant    bigint not null references memcore.tenant on delete cascade,
+	hash      bytea not null, -- of the secret
+	user_name text not null,
+	teams     text[] not null,
+	access    text not null,
+	name      text not null,
+	created   timestamptz not null default now(),
+	expires   timestamptz
+);
+create index on memcore.api_key (tenant, created);
+
+create table memcore.scope (
+	id     bigint generated always as identity primary key,
+	tenant bigint not null references memcore.tenant on delete cascade,
+	kind   text not null check (kind in ('shared', 'team', 'user')),
+	name   text collate "C" not null,
+	oldest bigint not null default 0, -- revisions that were replaced before this one are gone
+	unique (tenant, kind, name)
+);
+
+-- What a tenant has is the sum of its rows: writes at the same time have one each.
+create table memcore.usage (
+	tenant    bigint not null,
+	part      integer not null,
+	documents bigint not null,
+	bytes     bigint not null,
+	primary key (tenant, part)
+) with (fillfactor = 50);
+
+create table memcore.model (
+	id          smallint generated always as identity primary key,
+	fingerprint text not null unique
+);
+
+create sequence memcore.revision_number;
+
+create table memcore.revision (
+	number   bigint primary key,
+	scope    bigint not null,
+	path     text collate "C" not null,
+	text     text not null,
+	bytes    bigint not null,
+	gone     boolean not null default false,
+	by_whom  text not null,
+	at       timestamptz not null default now(),
+	replaced bigint,      -- by this revision
+	expires  timestamptz  -- of what was replaced, and of removals
+);
+create index revision_of_path on memcore.revision (scope, path, number);
+create index revision_of_scope on memcore.revision (scope, number);
+create index revision_expired on memcore.revision (expires) where expires is not null;
+
+create table memcore.document (
+	scope    bigint not null,
+	path     text collate "C" not null,
+	revision bigint not null, -- has the text
+	indexed  bytea,           -- core.Indexed
+	digest   bytea,
+	model    smallint,        -- that the vectors are made with
+	chunks   integer not null,
+	waiting  integer not null, -- chunks without a vector
+	xid      bigint not null default pg_current_xact_id()::text::bigint, -- of the last change
+	-- What instructs agents or is written by them, for Files.
+	file     boolean not null generated always as (path ~* '(^|/)beans(\.local)?\.md$' or path ~ '^((@[^/]+|~)/)?\.beans/') stored,
+	primary key (scope, path)
+);
+create index document_files on memcore.document (scope) where file;
+create index document_changed on memcore.document (scope, xid);
+
+-- A removal tells caches that a document is gone.
+create table memcore.removal (
+	scope bigint not null,
+	path  text collate "C" not null,
+	at    timestamptz not null default now(),
+	xid   bigint not null default pg_current_xact_id()::text::bigint
+);
+create index removal_changed on memcore.removal (scope, xid);
+
+create table memcore.record ( -- store.Record
+	scope      bigint not null,
+	id         text collate "C" not null,
+	path       text collate "C" not null,
+	visibility text not null,
+	kind       text not null,
+	start_line integer not null,
+	end_line   integer not null,
+	headings   text[],
+	aliases    text[],
+	session    text not null,
+	speaker    text not null,
+	time       timestamptz,
+	text       text not null,
+	before     text not null,
+	after      text not null,
+	hash       text not null,
+	tokens     integer not null,
+	words      bytea, -- keyword.Words
+	primary key (scope, id)
+);
+create index record_of_document on memcore.record (scope, path);
+
+-- Vectors are apart from texts, and in the row up to a page, so that a search reads little else.
+create table memcore.embedding (
+	scope  bigint not null,
+	model  smallint not null,
+	id     text collate "C" not null, -- of the record
+	path   text collate "C" not null,
+	visibility text not null,
+	kind   text not null,
+	time   timestamptz,
+	vector vector not null,
+	primary key (scope, model, id)
+) with (toast_tuple_target = 8160);
+alter table memcore.embedding alter column vector set storage external;
+create index embedding_of_document on memcore.embedding (scope, path);
+
+-- Documents with records without vectors.
+create table memcore.waiting (
+	scope bigint not null,
+	path  text collate "C" not null,
+	at    timestamptz not null default now(),
+	taken timestamptz, -- by a node that makes the vectors
+	primary key (scope, path)
+);
+create index on memcore.waiting (at desc);
+
+do $$
+declare name text;
+begin
+	foreach name in array array['revision', 'document', 'removal', 'record', 'embedding', 'waiting'] loop
+		execute format('alter table memcore.%I enable row level security', name);
+		-- The subquery is evaluated once for a statement, not for each row.
+		execute format($p$create policy of_scope on memcore.%I using (scope = any ((select current_setting('memcore.scopes', true)::bigint[])::bigint[]))$p$, name);
+	end loop;
+	foreach name in array array['api_key', 'scope', 'usage'] loop
+		execute format('alter table memcore.%I enable row level security', name);
+		execute format($p$create policy of_tenant on memcore.%I using (tenant = (select current_setting('memcore.tenant', true)::bigint))$p$, name);
+	end loop;
+	if not exists (select from pg_roles where rolname = 'memcore_node') then
+		create role memcore_node nologin;
+	end if;
+end $$;
+
+-- What nodes do before they know the scopes, or for all of them. These run with the rights of the
+-- owner, so they return no text of a document.
+
+create function memcore.key(tenant_name text, key_id text) returns table
+	(tenant bigint, hash bytea, user_name text, teams text[], access text, name text, created timestamptz, expires timestamptz)
+	language sql stable security definer set search_path = memcore, pg_temp as $$
+	select k.tenant, k.hash, k.user_name, k.teams, k.access, k.name, k.created, k.expires
+	from api_key k join tenant t on t.id = k.tenant
+	where t.name = tenant_name and k.id = key_id and (k.expires is null or k.expires > now())
+$$;
+
+create function memcore.scopes(of_tenant bigint, of_user text, of_teams text[]) returns table (id bigint, kind text, name text)
+	language sql stable security definer set search_path = memcore, pg_temp as $$
+	select id, kind, name from scope where tenant = of_tenant and
+		(kind = 'shared' or kind = 'team' and name = any (of_teams) or kind = 'user' and name = of_user)
+	order by id
+$$;
+
+create function memcore.reached(wanted bigint) returns boolean
+	language sql stable security definer set search_path = memcore, pg_temp as $$
+	-- It may have expired: then a later one is so old that no transaction from before it still runs.
+	select exists (select from revision where number = wanted) or exists (select from revision
+		where number > wanted and at < coalesce(pg_last_xact_replay_timestamp(), now()) - interval '10 minutes')
+		or not pg_is_in_recovery() and wanted <= (select last_value from revision_number)
+$$;
+
+create function memcore.take(most integer, lease interval) returns table (tenant bigint, scope bigint, path text)
+	language sql security definer set search_path = memcore, pg_temp as $$
+	update waiting w set taken = now()
+	from (select o.scope, o.path from waiting o where o.taken is null or o.taken < now() - lease
+		order by o.at desc limit most for update skip locked) n, scope s
+	where w.scope = n.scope and w.path = n.path and s.id = w.scope
+	returning s.tenant, w.scope, w.path
+$$;
+
+create function memcore.maintain() returns void
+	language plpgsql security definer set search_path = memcore, pg_temp as $$
+begin
+	if not pg_try_advisory_xact_lock(7161001, 0) then
+		return;
+	end if;
+	with expired as (
+		delete from revision where number in (select number from revision where expires < now() limit 10000)
+		returning scope, replaced)
+	update scope s set oldest = greatest(s.oldest, e.replaced)
+	from (select scope, max(replaced) as replaced from expired group by scope) e where s.id = e.scope and e.replaced is not null;
+	delete from removal where at < now() - interval '1 day';
+end $$;
+
+-- A dump keeps the numbers of transactions, which a new server has not reached.
+create function memcore.renew() returns void language sql set search_path = memcore, pg_temp as $$
+	update document set xid = default where xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+	delete from removal where xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+$$;
+
+revoke all on all functions in schema memcore from public;
+grant usage on schema memcore to memcore_node;
+grant select, insert, update, delete on all tables in schema memcore to memcore_node;
+grant select, usage on all sequences in schema memcore to memcore_node;
+grant execute on function memcore.key, memcore.scopes, memcore.reached, memcore.take, memcore.maintain to memcore_node;
