@@ -15,12 +15,6 @@ func (m *indexer) freshen(ctx context.Context, took map[string]time.Duration) (s
 	if m.options.Freshness < 0 || m.watched.Load() {
 		return nil, nil
 	}
-	var version int64
-	if m.options.Version != nil {
-		if version = m.options.Version() + 1; version == m.checked.Load() {
-			return nil, nil
-		}
-	}
 	started := time.Now()
 	defer func() { took["fold-in"] = time.Since(started) }()
 	stale, unlisted, err := m.indexChanges(ctx, started.Add(m.options.Freshness))
@@ -30,9 +24,6 @@ func (m *indexer) freshen(ctx context.Context, took map[string]time.Duration) (s
 			stale = &Staleness{}
 		}
 		stale.Reason = err.Error()
-	}
-	if err == nil && stale == nil && len(unlisted) == 0 {
-		m.checked.Store(version)
 	}
 	return stale, unlisted
 }

@@ -68,9 +68,6 @@ type Options struct {
 	// Freshness limits how long a query first indexes changes on disk; 0 is 150 ms, negative skips
 	// that.
 	Freshness time.Duration
-	// Version changes when a document does; may be nil. Queries skip the file check while it equals
-	// that of the last check with nothing left.
-	Version func() int64
 	// EmbedTimeout limits a query's wait for its embedding; then keywords answer alone. 0 is 2 s
 	// for a turn and 10 s for a search.
 	EmbedTimeout time.Duration
@@ -141,10 +138,9 @@ type indexer struct {
 	// lookAgain is the constant; tests shorten it.
 	lookAgain time.Duration
 	closed    atomic.Bool
-	digests   digestCache  // of Options.Contents
-	checked   atomic.Int64 // Options.Version + 1 at the last file check that left nothing; 0 is none
-	watched   atomic.Bool  // a Watch is running and has reported no change since it looked
-	tooSoon   atomic.Bool  // a document was read right after it was written, so that it is Unsure
+	digests   digestCache // of Options.Contents
+	watched   atomic.Bool // a Watch is running and has reported no change since it looked
+	tooSoon   atomic.Bool // a document was read right after it was written, so that it is Unsure
 }
 
 // asked has the embedder of questions and the relevance model fitted to it.
@@ -198,7 +194,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 
 // elsewhere drops the options that are about files.
 func (o Options) elsewhere() Options {
-	o.Folder, o.Sources, o.Engine, o.Forgotten, o.Kept, o.Freshness, o.Version = "", nil, store.Engine{}, "", "", -1, nil
+	o.Folder, o.Sources, o.Engine, o.Forgotten, o.Kept, o.Freshness = "", nil, store.Engine{}, "", "", -1
 	return o
 }
 

@@ -55,9 +55,6 @@ type FolderOptions struct {
 	SessionsOf Project
 	// Rotated is that of all logs.
 	Rotated bool
-	// Dated means that who writes the files gives each text of one another time of change, the same
-	// on all machines: Document.Changed is not set.
-	Dated bool
 
 	// groups, if set, says of each folder in Path whether logs of SessionsOf may be in it. Only
 	// then Markdown files of SessionsOf can be told from those of other projects.

@@ -340,9 +340,6 @@ func (w *walker) add(path string, info fs.FileInfo, d Document) {
 	d.Path, d.File, d.Scope = w.folder.names.Of(path), path, w.folder.options.Scope
 	d.Size, d.ModTime, d.Changed = info.Size(), filetime.Modified(info), filetime.Changed(info)
 	d.Rotated, d.Packed = w.folder.options.Rotated && d.Kind == KindConversation, isPacked(path) || isArchive(path)
-	if w.folder.options.Dated {
-		d.Changed = time.Time{}
-	}
 	if rel, ok := paths.Within(w.root.path, path); ok && w.folder.options.Sessions {
 		name, _, inFolder := strings.Cut(filepath.ToSlash(rel), "/")
 		if !inFolder {

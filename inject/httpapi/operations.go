@@ -30,7 +30,7 @@ func personal(o operation) operation {
 // operations returns all routes.
 func (s *Server) operations() []operation {
 	all := []operation{
-		post(s, "/v1/retrieve", "Retrieve what is relevant for a turn, above the threshold and within the budget", s.retrieve),
+		post(s, "/v1/retrieve", "Retrieve what is relevant for a turn, above the threshold and within the budget", Retrieve),
 		post(s, "/v1/search", "Search, also for weak matches", func(ctx context.Context, ws Workspace, r SearchRequest) (core.Result, error) {
 			return ws.Search(ctx, r)
 		}),
@@ -41,11 +41,7 @@ func (s *Server) operations() []operation {
 			return ws.Reindex(ctx, r)
 		}),
 		post(s, "/v1/tools", "List the tools for a model", func(_ context.Context, ws Workspace, _ Target) (ToolsReply, error) {
-			reply := ToolsReply{Tools: []map[string]any{}}
-			for _, t := range tools.Listed(ws.Tools()) {
-				reply.Tools = append(reply.Tools, t.Definition())
-			}
-			return reply, nil
+			return ListTools(ws), nil
 		}),
 		s.tool(),
 		post(s, "/v1/hook", "Answer a hook of a coding agent", func(ctx context.Context, ws Workspace, r HookRequest) (HookReply, error) {
@@ -82,7 +78,17 @@ func post[In targeted, Out any](s *Server, path, summary string, do func(context
 	return operation{"POST", path, summary, bodyOf[In], schemaOf[Out], work(s, do), false}
 }
 
-func (s *Server) retrieve(ctx context.Context, ws Workspace, r RetrieveRequest) (Retrieved, error) {
+// ListTools describes the tools of a workspace that models are told of.
+func ListTools(ws Workspace) ToolsReply {
+	reply := ToolsReply{Tools: []map[string]any{}}
+	for _, t := range tools.Listed(ws.Tools()) {
+		reply.Tools = append(reply.Tools, t.Definition())
+	}
+	return reply
+}
+
+// Retrieve answers a RetrieveRequest, whose query must not be empty.
+func Retrieve(ctx context.Context, ws Workspace, r RetrieveRequest) (Retrieved, error) {
 	if strings.TrimSpace(r.Query) == "" {
 		return Retrieved{}, &Error{400, "query is missing: the text of the user's turn"}
 	}

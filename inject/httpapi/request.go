@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -82,6 +83,18 @@ func decodeBody[In any](data []byte, into *In) error {
 		return &Error{400, "the body is not valid here: " + err.Error() + "; GET /v1/openapi.json describes it"}
 	}
 	return nil
+}
+
+// DecodeWithin decodes the fields of a body that names no workspace, since the caller knows it. The
+// body must match its schema.
+func DecodeWithin[In any](workspace string, fields map[string]json.RawMessage, into *In) error {
+	fields = maps.Clone(fields)
+	fields["workspace"], _ = json.Marshal(workspace)
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return decodeBody(data, into)
 }
 
 func decode(data []byte, into any) error {

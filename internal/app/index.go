@@ -52,24 +52,11 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	for _, server := range x.Servers(at) {
 		sources = append(sources, server)
 	}
-	options := core.Options{
-		Folder:      at.Index,
-		Forgotten:   at.Forgotten(),
-		Name:        at.Name(),
-		Sources:     sources,
-		Engine:      engine,
-		Engines:     builtEngine,
-		Embedder:    embedder,
-		Former:      formerEmbedder(models.Folder(at.Models())),
-		Curated:     x.w.Curated().Layer(),
-		KeepSecrets: !x.w.Settings.Redact,
-		Freshness:   limit(x.w.Settings.Freshness),
-		Version:     x.w.DocumentsVersion,
-		Saved:       append(x.w.Notes().folders(), x.w.Names().Of(filepath.Join(x.w.SessionsDir(), notes.UnconfirmedFile))),
-		IsUsers:     x.isUsers,
-		Injection:   x.w.Settings.Injection.Policy,
-		Logger:      x.w.Log,
-	}
+	options := x.options(embedder)
+	options.Folder, options.Forgotten, options.Name = at.Index, at.Forgotten(), at.Name()
+	options.Sources, options.Engine, options.Engines = sources, engine, builtEngine
+	options.Former = formerEmbedder(models.Folder(at.Models()))
+	options.Freshness = limit(x.w.Settings.Freshness)
 	if registered.HasConversations() {
 		options.Kept = at.Kept()
 	}
@@ -78,6 +65,29 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	}
 	RemoteOf(x.w).Join(&options, at)
 	return core.Open(ctx, options)
+}
+
+// Elsewhere opens a memory whose index others keep.
+func (x Index) Elsewhere(ctx context.Context, embedder embed.Embedder, contents func(context.Context) (core.Contents, error)) (*core.Manager, error) {
+	options := x.options(embedder)
+	options.Contents = contents
+	if err := x.Reranking(&options); err != nil {
+		return nil, err
+	}
+	return core.Open(ctx, options)
+}
+
+// options are those that do not depend on where the index is.
+func (x Index) options(embedder embed.Embedder) core.Options {
+	return core.Options{
+		Embedder:    embedder,
+		Curated:     x.w.Curated().Layer(),
+		KeepSecrets: !x.w.Settings.Redact,
+		Saved:       append(x.w.Notes().folders(), x.w.Names().Of(filepath.Join(x.w.SessionsDir(), notes.UnconfirmedFile))),
+		IsUsers:     x.isUsers,
+		Injection:   x.w.Settings.Injection.Policy,
+		Logger:      x.w.Log,
+	}
 }
 
 // isUsers reports whether a log is the user's own: agents keep it outside of the project, or the
@@ -106,7 +116,7 @@ func (x Index) Reranking(options *core.Options) (err error) {
 
 // Embedder returns the configured embedder, cached; nil for none.
 func (x Index) Embedder(at config.Folders) (embed.Embedder, error) {
-	inner, err := x.uncached()
+	inner, err := x.Uncached()
 	if err != nil || inner == nil {
 		return nil, err
 	}
@@ -118,14 +128,12 @@ func (x Index) Embedder(at config.Folders) (embed.Embedder, error) {
 	return cached, nil
 }
 
-// uncached removes secrets from what a remote embedder gets.
-func (x Index) uncached() (embed.Embedder, error) {
+// Uncached returns the configured embedder, which removes secrets from what a server gets; nil for
+// none.
+func (x Index) Uncached() (embed.Embedder, error) {
 	inner, err := x.Model()
 	if err == nil && inner != nil && x.w.Settings.EmbedsElsewhere() && x.w.Settings.Redact {
 		inner = discreet{inner}
-	}
-	if err == nil && inner != nil && x.w.Metered != nil {
-		inner = x.w.Metered(inner)
 	}
 	return inner, err
 }
@@ -192,7 +200,7 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	}
 	var all []source.Source
 	options := source.FolderOptions{Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Hidden: x.w.Settings.Folder,
-		Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}
+		Exclude: x.w.Settings.Exclude}
 	for _, path := range paths {
 		o := options
 		o.Path, o.Optional, o.Private = path, path == x.w.DataDir(), true
@@ -278,7 +286,7 @@ func (x Index) GlobalSources() []source.Source {
 	}
 	for _, name := range names {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Private: true, Optional: true, Dated: x.w.Dated}))
+			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Private: true, Optional: true}))
 	}
 	return all
 }

@@ -42,7 +42,7 @@ func TestQueriesAreSentWithoutSecrets(t *testing.T) {
 		w := at("")
 		w.Settings.Embedder, w.Settings.Redact = c.embedder, c.redact
 		w.Settings.Ollama.Host, w.Settings.Ollama.Model, w.Settings.OpenAI.BaseURL, w.Settings.OpenAI.Model = "http://127.0.0.1:1", "m", "http://127.0.0.1:1/v1", "m"
-		inner, err := w.Index().uncached()
+		inner, err := w.Index().Uncached()
 		require.NoError(t, err)
 		_, is := inner.(discreet)
 		require.Equal(t, c.want, is, "%+v", c)

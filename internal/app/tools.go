@@ -93,14 +93,11 @@ func (t toolbox) tools(m Memory, refresh func(context.Context, struct{}) (tools.
 			all[i] = readTool(m, all[i])
 		}
 	}
-	if t.w.Places == nil { // a service keeps no sessions
-		all = append(all, t.logTool())
+	all = append(all, tools.New("forget", "Delete a statement from memory. If several match, none is deleted.", t.forget, tools.Destructive))
+	if t.w.Places == nil { // a service keeps no sessions, and what it knows is in step
+		all = append(all, t.logTool(),
+			tools.New("refresh_memory", "Bring the search index in step with the files. Rarely needed: searching does it by itself.", refresh, tools.ReadOnly))
 	}
-	all = append(all,
-		tools.New("forget", "Delete a statement from memory. If several match, none is deleted.",
-			t.forget, tools.Destructive),
-		tools.New("refresh_memory", "Bring the search index in step with the files. Rarely needed: searching does it by itself.", refresh, tools.ReadOnly),
-	)
 	rank := func(name string) int {
 		if i := slices.Index(listed, name); i >= 0 {
 			return i

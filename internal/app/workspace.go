@@ -10,7 +10,6 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/setup"
@@ -27,14 +26,8 @@ type Workspace struct {
 	Version string
 	// Note prints a message for the user.
 	Note func(format string, args ...any)
-	// Dated is source.FolderOptions.Dated of all sources.
-	Dated bool
 	// Glance returns problems found by quick checks; may be nil.
 	Glance func(ctx context.Context, w *Workspace, m curated.Memory, known core.Status) []view.Check
-	// DocumentsVersion is core.Options.Version; may be nil.
-	DocumentsVersion func() int64
-	// Metered wraps the embedder below its cache; may be nil.
-	Metered func(embed.Embedder) embed.Embedder
 }
 
 // Prepare finds the workspace, reads its configuration and closes memcore's folders to others.
@@ -106,11 +99,11 @@ func (w *Workspace) WithoutIndex(_ context.Context, do func(*Service) error) err
 }
 
 // Tenant returns a folder as the workspace of a tenant's user, with its own folders, the
-// configuration of w, and imposed settings. Its files are Dated.
+// configuration of w, and imposed settings.
 func Tenant(w *Workspace, folder string, places config.Places, imposed map[string]string) (*Workspace, error) {
 	here := w.at(folder)
 	here.Flags.Workspace, here.Flags.Config = folder, w.UserFile()
-	here.Places, here.Imposed, here.Dated = &places, imposed, true
+	here.Places, here.Imposed = &places, imposed
 	if _, err := os.Stat(here.Flags.Config); err != nil {
 		here.Flags.Config = "" // only a named file has to exist
 	}
@@ -134,4 +127,15 @@ func (w *Workspace) Open(ctx context.Context) (*Service, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// Over returns the workspace with a memory whose index others keep.
+func (w *Workspace) Over(m *core.Manager) (s *Service, err error) {
+	at, err := w.Folders()
+	if err != nil {
+		return nil, err
+	}
+	s = newService(w, at, m)
+	s.tools, err = s.modelTools()
+	return s, err
 }
