@@ -20,9 +20,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
-	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/web/origin"
 	"github.com/memcore/memcore/internal/web/overload"
 )
@@ -31,18 +30,18 @@ import (
 const (
 	// AtLeast asks for at least this version of the memory.
 	AtLeast = "Memcore-At-Least"
-	// Version is the version of the memory that answers, or has the change.
+	// Version is the version that has a change.
 	Version = "Memcore-Version"
 )
 
-// Options of a Server. Node and Memories are required.
+// Options of a Server. Node is required.
 type Options struct {
-	Node Node
-	// Memories answers for the folders that Node names.
-	Memories *httpapi.Server
-	Version  string
+	Node    Node
+	Version string
 	// AtOnce bounds the concurrent requests of a tenant; 0 is 16. Others get status 429.
 	AtOnce int
+	// OperatorKey is the key of who manages tenants, by the routes below /v1/tenants; "" for nobody.
+	OperatorKey string
 	// Upstreams are the models' servers for the proxy.
 	Upstreams []Upstream
 	// Issuer is the URL of the tokens' issuer; "" for none.
@@ -62,7 +61,6 @@ type Options struct {
 // A Server is safe for concurrent use.
 type Server struct {
 	o        Options
-	memories http.Handler
 	spans    Spans
 	bodies   overload.Bodies
 	chats    overload.Bodies // of chats that pass to upstreams
@@ -77,7 +75,7 @@ type Server struct {
 	endOnce  sync.Once
 
 	mu     sync.Mutex
-	limits map[string]*limit // by ID of the tenant
+	limits map[int64]*limit // by ID of the tenant
 }
 
 // A limit counts what a tenant uses.
@@ -108,7 +106,7 @@ func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := &Server{o: o, spans: NewSpans(o.Traces), memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}, ending: make(chan struct{})}
+	s := &Server{o: o, spans: NewSpans(o.Traces), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[int64]*limit{}, ending: make(chan struct{})}
 	s.guarded = httpapi.Guard(http.HandlerFunc(s.admit), o.Version, o.Logger, s.done)
 	s.bodies.Most = max(64<<20, 2*o.MaxBody)
 	s.chats.Most = 8 * mostSaid
@@ -126,6 +124,7 @@ func New(o Options) *Server {
 	})
 	s.routes.HandleFunc("GET /ready", s.ready)
 	s.describeAsResource()
+	s.operate()
 	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
@@ -170,7 +169,7 @@ func (s *Server) EndStreams() { s.endOnce.Do(func() { close(s.ending) }) }
 // Drain reports the service as not ready. It still answers.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// ready reports whether the storage answers.
+// ready reports whether the database answers.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
 		s.fail(w, &httpapi.Error{Status: 503, Message: "this node is ending"})
@@ -180,7 +179,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	defer stop()
 	if err := s.o.Node.Ready(ctx); err != nil {
 		s.o.Logger.Warn("not ready", "error", err)
-		s.fail(w, &httpapi.Error{Status: 503, Message: "the storage does not answer"})
+		s.fail(w, &httpapi.Error{Status: 503, Message: "the database does not answer"})
 		return
 	}
 	httpapi.Reply(w, http.StatusOK, map[string]bool{"ready": true})
@@ -203,7 +202,7 @@ func (s *Server) authorised(op operation) http.Handler {
 			fail = func(w http.ResponseWriter, err error) { handlers{s}.failChat(w, r, err) }
 		}
 		tenant := r.PathValue("tenant")
-		p, err := s.o.Node.Authenticate(r.Context(), tenant, secret)
+		p, err := s.authenticate(r.Context(), tenant, secret)
 		if a := accessOf(r.Context()); a != nil {
 			a.User, a.Key = p.User, p.Key
 		}
@@ -223,14 +222,14 @@ func (s *Server) authorised(op operation) http.Handler {
 			return
 		}
 		most := s.o.Node.Limits(p)
-		l := s.limitOf(p.TenantID, most.PerSecond)
+		l := s.limitOf(p.Of.Tenant.ID, most.PerSecond)
 		if most.PerSecond > 0 && !l.rate.Allow() {
 			fail(w, &httpapi.Error{Status: 429, Message: "more requests a second than a tenant may send"})
 			return
 		}
 		err = s.withBody(w, r, op, l, func(body []byte) error {
 			do := func(r *http.Request) error {
-				if err := s.freshen(w, r, p, op); err != nil {
+				if err := s.await(r, p, op); err != nil {
 					return err
 				}
 				return s.spans.Memory(r.Context(), op.onMemory(r), p.Tenant, func(ctx context.Context) (int, error) {
@@ -250,6 +249,14 @@ func (s *Server) authorised(op operation) http.Handler {
 			fail(w, err)
 		}
 	})
+}
+
+// authenticate returns whose secret it is. The operator is an admin of all tenants.
+func (s *Server) authenticate(ctx context.Context, tenant, secret string) (Principal, error) {
+	if s.o.isOperators(secret) {
+		return s.o.Node.AsOperator(ctx, tenant)
+	}
+	return s.o.Node.Authenticate(ctx, tenant, secret)
 }
 
 // recheck is how often the key of an open stream is checked.
@@ -273,8 +280,8 @@ func (s *Server) whileValid(r *http.Request, p Principal, secret string, ending 
 				return
 			case <-ticker.C:
 			}
-			again, err := s.o.Node.Authenticate(ctx, p.Tenant, secret)
-			if errors.Is(err, ErrKey) || err == nil && again.TenantID != p.TenantID {
+			again, err := s.authenticate(ctx, p.Tenant, secret)
+			if errors.Is(err, ErrKey) || err == nil && again.Of.Tenant.ID != p.Of.Tenant.ID {
 				return
 			}
 		}
@@ -310,23 +317,17 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, free
 	return body, free, err
 }
 
-// freshen updates the memory from the storage and sets the header Version.
-func (s *Server) freshen(w http.ResponseWriter, r *http.Request, p Principal, op operation) error {
-	if op.unread {
+// await waits until the version that the request asks for can be read.
+func (s *Server) await(r *http.Request, p Principal, op operation) error {
+	text := r.Header.Get(AtLeast)
+	if op.unread || text == "" {
 		return nil
 	}
-	atLeast := int64(0)
-	if text := r.Header.Get(AtLeast); text != "" {
-		var err error
-		if atLeast, err = strconv.ParseInt(text, 10, 64); err != nil || atLeast < 0 {
-			return &httpapi.Error{Status: 400, Message: fmt.Sprintf("%s is %.40q, want a version that a write returned", AtLeast, text)}
-		}
+	atLeast, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || atLeast < 0 {
+		return &httpapi.Error{Status: 400, Message: fmt.Sprintf("%s is %.40q, want a version that a write returned", AtLeast, text)}
 	}
-	version, err := s.o.Node.Fresh(r.Context(), p, atLeast)
-	if err == nil {
-		w.Header().Set(Version, strconv.FormatInt(version, 10))
-	}
-	return err
+	return s.o.Node.Await(r.Context(), p, atLeast)
 }
 
 const (
@@ -335,7 +336,7 @@ const (
 )
 
 // limitOf returns the limit of a tenant. It forgets idle ones if there are too many.
-func (s *Server) limitOf(tenant string, perSecond float64) *limit {
+func (s *Server) limitOf(tenant int64, perSecond float64) *limit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.limits[tenant]
@@ -361,172 +362,61 @@ func (s *Server) limitOf(tenant string, perSecond float64) *limit {
 	return l
 }
 
-// ask lets httpapi answer for the principal's memory. The body must not name a workspace.
-func (s handlers) ask(r *request, path string) (*recorder, error) {
-	folder, err := s.o.Node.Folder(r.Context(), r.principal)
-	if err != nil {
-		return nil, err
-	}
+// body decodes the body of a request, which must not name a workspace: the key decides which memory
+// answers.
+func body[In any](r *request) (in In, err error) {
 	fields := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(r.body)) > 0 {
 		if err := json.Unmarshal(r.body, &fields); err != nil || fields == nil {
-			return nil, &httpapi.Error{Status: 400, Message: fmt.Sprintf("the body is no JSON object: %v", cmp.Or(err, errors.New("it is null")))}
+			return in, &httpapi.Error{Status: 400, Message: fmt.Sprintf("the body is no JSON object: %v", cmp.Or(err, errors.New("it is null")))}
 		}
 	}
 	for name := range fields {
 		if strings.EqualFold(name, "workspace") {
-			return nil, &httpapi.Error{Status: 400, Message: "the body has a workspace; here the key decides which memory answers"}
+			return in, &httpapi.Error{Status: 400, Message: "the body has a workspace; here the key decides which memory answers"}
 		}
 	}
-	fields["workspace"], _ = json.Marshal(folder)
-	body, err := json.Marshal(fields)
-	if err != nil {
-		return nil, err
-	}
-	inner, err := http.NewRequestWithContext(r.Context(), http.MethodPost, path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	answer := &recorder{header: http.Header{}, status: http.StatusOK}
-	s.memories.ServeHTTP(answer, inner)
-	if answer.status == http.StatusInternalServerError { // it may name files on this node
-		s.o.Logger.Error("request failed", "path", path, "answer", answer.body.String())
-		return nil, errFailed
-	}
-	return answer, nil
+	return in, httpapi.DecodeWithin("/", fields, &in)
 }
 
-// A recorder keeps an answer.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
-func (r *recorder) WriteHeader(status int)      { r.status = status }
-
-// send passes the answer on.
-func (r *recorder) send(w http.ResponseWriter) {
-	if after := r.header.Get("Retry-After"); after != "" {
-		w.Header().Set("Retry-After", after)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(r.status)
-	_, _ = w.Write(r.body.Bytes())
-}
-
-// question passes an operation that changes nothing to httpapi.
-func (s handlers) question(path string) func(http.ResponseWriter, *request) error {
+// asked answers an operation that asks the memory, by opening it with ask.
+func asked[In, Out any](open func(context.Context, Principal, func(*app.Service) error) error, do func(context.Context, *app.Service, In) (Out, error)) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
-		answer, err := s.ask(r, path)
-		if err == nil {
-			accessOf(r.Context()).AddAnswer(answer.body.Bytes())
-			answer.send(w)
-		}
-		return err
-	}
-}
-
-// errRefused makes Node.Write take a change back.
-var errRefused = errors.New("the change was refused")
-
-// change passes an operation that may change the memory to httpapi.
-func (s handlers) change(path string) func(http.ResponseWriter, *request) error {
-	return func(w http.ResponseWriter, r *request) error {
-		var answer *recorder
-		version, err := s.o.Node.Write(r.Context(), r.principal, func() (err error) {
-			if answer, err = s.ask(r, path); err == nil && answer.status >= 400 {
-				err = errRefused
-			}
-			return err
-		})
-		if err != nil && !errors.Is(err, errRefused) {
-			return err
-		}
-		if err == nil {
-			w.Header().Set(Version, strconv.FormatInt(version, 10))
-		}
-		accessOf(r.Context()).AddAnswer(answer.body.Bytes())
-		answer.send(w)
-		return nil
-	}
-}
-
-// SaveArguments returns the arguments of a principal's save. Without the right Admin, what is for
-// all users goes into a file of facts, which does not instruct.
-func SaveArguments(p Principal, arguments []byte) []byte {
-	if p.Right.Includes(Admin) {
-		return arguments
-	}
-	return sharedArguments(arguments)
-}
-
-// sharedArguments redirects a save_memory from the project's curated memory to notes.SharedFile,
-// for users who may not change the former.
-func sharedArguments(arguments []byte) []byte {
-	var asked notes.SaveRequest
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(arguments, &asked) != nil || json.Unmarshal(arguments, &fields) != nil || fields == nil {
-		return arguments // the tool refuses them
-	}
-	if asked.Path != "" || asked.Target != "" && asked.Target != notes.TargetProject {
-		return arguments
-	}
-	fields["path"], _ = json.Marshal(notes.SharedFile)
-	for _, name := range []string{"section", "target", "scope"} { // with a path, they do not count
-		delete(fields, name)
-	}
-	changed, err := json.Marshal(fields)
-	if err != nil {
-		return arguments
-	}
-	return changed
-}
-
-// save saves with SaveArguments.
-func (s handlers) save(w http.ResponseWriter, r *request) error {
-	var body struct {
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	if json.Unmarshal(r.body, &body) == nil && len(body.Arguments) > 0 {
-		changed, err := json.Marshal(map[string]json.RawMessage{"arguments": SaveArguments(r.principal, body.Arguments)})
+		in, err := body[In](r)
 		if err != nil {
 			return err
 		}
-		r.body = changed
+		var out Out
+		err = open(r.Context(), r.principal, func(s *app.Service) (err error) {
+			out, err = do(r.Context(), s, in)
+			return err
+		})
+		if err == nil {
+			accessOf(r.Context()).AddAnswer(out)
+			httpapi.Reply(w, http.StatusOK, out)
+		}
+		return err
 	}
-	return s.change("/v1/tools/"+notes.SaveToolName)(w, r)
 }
 
-// tool calls a tool as a question or a change.
-func (s handlers) tool(w http.ResponseWriter, r *request) error {
-	folder, err := s.o.Node.Folder(r.Context(), r.principal)
-	if err != nil {
-		return err
-	}
-	name := r.PathValue("name")
-	known, changes := false, false
-	err = s.o.Memories.Use(r.Context(), folder, func(ws httpapi.Workspace) error {
-		var tool tools.Tool
-		tool, known = tools.Find(ws.Tools(), name)
-		changes = !tool.ReadOnly
+// call calls a tool.
+func (s handlers) call(name string) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		in, err := body[httpapi.ToolRequest](r)
+		if err != nil {
+			return err
+		}
+		answer, version, err := s.o.Node.Call(r.Context(), r.principal, cmp.Or(name, r.PathValue("name")), in.Arguments)
+		if err != nil {
+			return err
+		}
+		if version > 0 {
+			w.Header().Set(Version, strconv.FormatInt(version, 10))
+		}
+		accessOf(r.Context()).AddAnswer(answer)
+		httpapi.Reply(w, http.StatusOK, answer)
 		return nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case !known: // nor does it become a path, which may be that of a tool
-		return &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no tool %.80q; POST /tools lists them", name)}
-	case !changes:
-		return s.question("/v1/tools/"+name)(w, r)
-	case !r.principal.Right.Includes(Write):
-		return &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; the tool %s needs %s", r.principal.Right, name, Write)}
-	case name == notes.SaveToolName:
-		return s.save(w, r)
 	}
-	return s.change("/v1/tools/"+name)(w, r)
 }
 
 // mcp serves MCP clients.

@@ -16,9 +16,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/turn"
-	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/app"
 )
 
 // An operation is a route below /v1/tenants/{tenant}.
@@ -50,15 +51,15 @@ func (s *Server) operations() []operation {
 	node, h := s.o.Node, handlers{s}
 	return []operation{
 		{method: "GET", path: "/whoami", summary: "Say whose key it is", right: Read, do: h.whoami, unread: true},
-		{method: "POST", path: "/retrieve", memory: searchMemory, summary: "Retrieve what is relevant for a turn", right: Read, do: h.question("/v1/retrieve"), like: "/v1/retrieve"},
-		{method: "POST", path: "/search", memory: searchMemory, summary: "Search, also for weak matches", right: Read, do: h.question("/v1/search"), like: "/v1/search"},
-		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: h.question("/v1/context"), like: "/v1/context"},
+		{method: "POST", path: "/retrieve", memory: searchMemory, summary: "Retrieve what is relevant for a turn", right: Read, do: asked(node.Ask, retrieve), like: "/v1/retrieve"},
+		{method: "POST", path: "/search", memory: searchMemory, summary: "Search, also for weak matches", right: Read, do: asked(node.Ask, search), like: "/v1/search"},
+		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: asked(node.AskWithFiles, beginning), like: "/v1/context"},
 		{method: "POST", path: "/turn", memory: searchMemory, summary: "Add what is relevant to the body of a chat completion; ?path= and ?scope= narrow it", right: Read, do: h.turn},
-		{method: "POST", path: "/save", memory: upsertMemory, summary: "Save something to remember", right: Write, do: h.save, like: "/v1/tools/{name}"},
-		{method: "POST", path: "/forget", memory: deleteMemory, summary: "Delete a statement", right: Write, do: h.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
-		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: h.question("/v1/tools"), like: "/v1/tools"},
-		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: h.tool, like: "/v1/tools/{name}"},
-		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: h.status},
+		{method: "POST", path: "/save", memory: upsertMemory, summary: "Save something to remember", right: Write, do: h.call(notes.SaveToolName), like: "/v1/tools/{name}"},
+		{method: "POST", path: "/forget", memory: deleteMemory, summary: "Delete a statement", right: Write, do: h.call("forget"), like: "/v1/tools/{name}"},
+		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: asked(node.AskWithFiles, listTools), like: "/v1/tools"},
+		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: h.call(""), like: "/v1/tools/{name}"},
+		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: asked(node.Ask, status)},
 		{method: "GET", path: "/documents", summary: "List the documents", right: Read, do: answer(func(r *request) (Documents, error) { return node.List(r.Context(), r.principal) })},
 		{method: "GET", path: "/documents/{path...}", summary: "Get a document as text", right: Read, do: h.get},
 		{method: "PUT", path: "/documents/{path...}", memory: upsertMemory, summary: "Write a document", right: Write, do: h.put},
@@ -66,7 +67,10 @@ func (s *Server) operations() []operation {
 		{method: "POST", path: "/conversations/{session}", memory: upsertMemory, summary: "Add a conversation, as messages of a chat completion", right: Write, do: h.conversation},
 		{method: "GET", path: "/history", summary: "List the last revisions of a document (?path=) or of all, ?limit= of them (1000), ?before= a version", right: Read, do: answer(h.history)},
 		{method: "POST", path: "/restore", summary: "Give all documents the texts that they had at a version", right: Admin, do: h.restore},
-		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: h.export},
+		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: h.export(Read)},
+		{method: "GET", path: "/export/all", summary: "Get the documents of all users and teams as a tar archive", right: Admin, do: h.export(Admin)},
+		{method: "GET", path: "/users/{user}/export", summary: "Get a user's own documents as a tar archive", right: Admin, do: h.export(Admin)},
+		{method: "DELETE", path: "/users/{user}", summary: "Remove a user's own documents with their history, and the user's keys", right: Admin, do: h.deleteUser},
 		{method: "POST", path: "/import", memory: upsertMemory, summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
 		{method: "GET", path: "/usage", summary: "Say how much the tenant has and may have", right: Read, do: answer(func(r *request) (Usage, error) { return node.Usage(r.Context(), r.principal) })},
 		{method: "GET", path: "/keys", summary: "List the keys of the tenant", right: Admin, unread: true, do: answer(func(r *request) (map[string][]Key, error) {
@@ -115,31 +119,37 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// shownOfStatus leaves out paths on this node.
-var shownOfStatus = []string{"state", "documents", "chunks", "embedded", "embedder", "dimension", "unknown", "updated", "stale"}
+func retrieve(ctx context.Context, s *app.Service, r httpapi.RetrieveRequest) (httpapi.Retrieved, error) {
+	return httpapi.Retrieve(ctx, s, r)
+}
 
-// status describes the index.
-func (s handlers) status(w http.ResponseWriter, r *request) error {
-	answer, err := s.ask(r, "/v1/status")
-	if err != nil {
-		return err
-	}
-	if answer.status != http.StatusOK {
-		answer.send(w)
-		return nil
-	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(answer.body.Bytes(), &all); err != nil {
-		return err
-	}
-	shown := map[string]json.RawMessage{}
-	for _, name := range shownOfStatus {
-		if value, ok := all[name]; ok {
-			shown[name] = value
-		}
-	}
-	httpapi.Reply(w, http.StatusOK, shown)
-	return nil
+func search(ctx context.Context, s *app.Service, r httpapi.SearchRequest) (core.Result, error) {
+	return s.Search(ctx, r)
+}
+
+func beginning(ctx context.Context, s *app.Service, r httpapi.ContextRequest) (httpapi.TextReply, error) {
+	r.Workspace = ""
+	return s.Context(ctx, r)
+}
+
+func listTools(_ context.Context, s *app.Service, _ httpapi.Target) (httpapi.ToolsReply, error) {
+	return httpapi.ListTools(s), nil
+}
+
+// A Status describes a principal's memory.
+type Status struct {
+	State     core.State     `json:"state"`
+	Documents map[string]int `json:"documents"` // by kind
+	Chunks    int            `json:"chunks"`
+	Embedded  int            `json:"embedded"` // chunks that have a vector
+	Embedder  string         `json:"embedder"`
+	Dimension int            `json:"dimension"`
+	Updated   time.Time      `json:"updated,omitzero"`
+}
+
+func status(ctx context.Context, s *app.Service, _ httpapi.Target) (Status, error) {
+	all, err := s.Status(ctx)
+	return Status{all.State, all.Documents, all.Chunks, all.Embedded, all.Embedder, all.Dimension, all.Updated}, err
 }
 
 // turn adds memory to a chat completion, as the proxy does.
@@ -271,31 +281,42 @@ func (s handlers) restore(w http.ResponseWriter, r *request) error {
 	return s.written(w, r, func() (Written, error) { return s.o.Node.Restore(r.Context(), r.principal, body.Version) })
 }
 
-// export writes all documents, dated as their revisions.
-func (s handlers) export(w http.ResponseWriter, r *request) error {
-	all, err := s.o.Node.List(r.Context(), r.principal)
-	if err != nil {
-		return err
+// export writes documents, dated as their revisions: of the principal, or with the right Admin those
+// of the user in the path, or of all.
+func (s handlers) export(right Right) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		of := Exported{User: r.PathValue("user")}
+		of.All = right == Admin && of.User == ""
+		out := tar.NewWriter(w)
+		written := false
+		for d, err := range s.o.Node.Export(r.Context(), r.principal, of) {
+			if err != nil && !written {
+				return err
+			}
+			if err == nil {
+				w.Header().Set("Content-Type", "application/x-tar")
+				written = true
+				accessOf(r.Context()).add(d.Path)
+				_ = out.WriteHeader(&tar.Header{Name: d.Path, Mode: 0o600, Size: int64(len(d.Text)), ModTime: d.At, Format: tar.FormatPAX})
+				_, err = io.WriteString(out, d.Text)
+			}
+			if err != nil {
+				s.o.Logger.Warn("an export was broken off", "error", err)
+				panic(http.ErrAbortHandler) // the client sees a broken archive, not a short one
+			}
+		}
+		w.Header().Set("Content-Type", "application/x-tar")
+		_ = out.Close()
+		return nil
 	}
-	accessOf(r.Context()).addDocuments(all.Documents)
-	w.Header().Set("Content-Type", "application/x-tar")
-	w.Header().Set(Version, strconv.FormatInt(all.Version, 10))
-	out := tar.NewWriter(w)
-	for _, d := range all.Documents {
-		d, err = s.o.Node.Get(r.Context(), r.principal, d.Path)
-		if kind.Of(err) == kind.NotFound { // it was removed meanwhile
-			continue
-		}
-		if err != nil {
-			panic(http.ErrAbortHandler) // the client sees a broken archive, not a short one
-		}
-		_ = out.WriteHeader(&tar.Header{Name: d.Path, Mode: 0o600, Size: int64(len(d.Text)), ModTime: d.At, Format: tar.FormatPAX})
-		if _, err := io.WriteString(out, d.Text); err != nil {
-			panic(http.ErrAbortHandler)
-		}
+}
+
+func (s handlers) deleteUser(w http.ResponseWriter, r *request) error {
+	err := s.o.Node.DeleteUser(r.Context(), r.principal, r.PathValue("user"))
+	if err == nil {
+		httpapi.Reply(w, http.StatusOK, map[string]string{"deleted": r.PathValue("user")})
 	}
-	_ = out.Close()
-	return nil
+	return err
 }
 
 func (s handlers) importAll(w http.ResponseWriter, r *request) error {
@@ -327,11 +348,16 @@ func (s handlers) importAll(w http.ResponseWriter, r *request) error {
 	return s.written(w, r, func() (Written, error) { return s.o.Node.PutAll(r.Context(), r.principal, all) })
 }
 
+// decodeStrictly decodes JSON without unknown fields.
+func decodeStrictly(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
+
 func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 	var k Key
-	decoder := json.NewDecoder(bytes.NewReader(r.body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&k); err != nil {
+	if err := decodeStrictly(r.body, &k); err != nil {
 		return &httpapi.Error{Status: 400, Message: `want {"user": "ann", "right": "read"}, also "teams", "name" and "expires": ` + err.Error()}
 	}
 	made, err := s.o.Node.CreateKey(r.Context(), r.principal, k)

@@ -128,13 +128,10 @@ func (u Upstream) lend(r *http.Request) bool {
 	return true
 }
 
-// memoryOf is the principal's memory for a chat. It fails if the storage does not answer.
+// memoryOf is the principal's memory for a chat. It fails if the database does not answer.
 func (s handlers) memoryOf(r *request) proxy.Memory {
 	return func(ctx context.Context, do func(turn.Retriever, proxy.SystemText) turn.Report) error {
 		return s.spans.Memory(ctx, searchMemory, r.principal.Tenant, func(ctx context.Context) (found int, err error) {
-			if _, err := s.o.Node.Fresh(ctx, r.principal, 0); err != nil {
-				return 0, err
-			}
 			err = s.o.Node.Retriever(ctx, r.principal, func(m turn.Retriever, system func(context.Context) (turn.System, error)) error {
 				found = do(m, system).Injected
 				return nil

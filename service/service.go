@@ -8,11 +8,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/service/postgres"
 )
 
 // A Right is what a key may do. Each includes those before it in AllRights.
@@ -36,9 +40,9 @@ func (r Right) Includes(other Right) bool {
 // A Principal makes a request.
 type Principal struct {
 	Tenant, User string
-	Teams        []string // of the user within the tenant, sorted
-	TenantID     string   // never used again, even if the name of the tenant is
-	Key          string   // its ID
+	Teams        []string           // of the user within the tenant, sorted
+	Of           postgres.Principal // what the user may see
+	Key          string             // its ID
 	Right        Right
 	Expires      time.Time // zero for never
 }
@@ -98,6 +102,12 @@ type Written struct {
 	Version int64  `json:"version"` // that has the change
 }
 
+// Exported says what an export has: without both, what the principal sees.
+type Exported struct {
+	User string // what is this user's own
+	All  bool   // what all users and teams of the tenant have
+}
+
 // A Condition of a change is about the current document.
 type Condition struct {
 	Match int64 // it must have this version; 0 for any
@@ -106,11 +116,25 @@ type Condition struct {
 
 // Limits of a tenant. 0 and less are no limit.
 type Limits struct {
-	PerSecond     float64 `json:"rate,omitempty"` // requests to a node
-	MostDocuments int     `json:"mostDocuments,omitempty"`
-	MostBytes     int64   `json:"mostBytes,omitempty"`
-	// MostEmbedded is in tokens of documents, for a node and a day.
-	MostEmbedded int64 `json:"mostEmbedded,omitempty"`
+	PerSecond    float64 `json:"rate,omitempty"` // requests to a node
+	MaxDocuments int     `json:"maxDocuments,omitempty"`
+	MaxBytes     int64   `json:"maxBytes,omitempty"`
+	// MaxEmbedded is in tokens of documents, for a node and a day.
+	MaxEmbedded int64 `json:"maxEmbedded,omitempty"`
+}
+
+// Settings of a tenant. Zero values are the node's.
+type Settings struct {
+	Limits
+	Embedder string `json:"embedder,omitempty"` // as the setting
+	Model    string `json:"model,omitempty"`    // of an embedder that is a server
+}
+
+// A Tenant owns a memory and shares nothing with others.
+type Tenant struct {
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+	Settings
 }
 
 // Usage is what a tenant has and may have.
@@ -128,13 +152,21 @@ type Usage struct {
 type Node interface {
 	// Authenticate returns the owner of a key or token, or ErrKey, also for an unknown tenant.
 	Authenticate(ctx context.Context, tenant, secret string) (Principal, error)
-	// Fresh updates the memory from the storage: within the node's age, and to at least a version.
-	// It returns the version that requests see from now on.
-	Fresh(ctx context.Context, p Principal, atLeast int64) (int64, error)
-	// Folder names the memory for httpapi.
-	Folder(ctx context.Context, p Principal) (string, error)
-	// Write lets do change the memory and returns the version of the change.
-	Write(ctx context.Context, p Principal, do func() error) (int64, error)
+	// AsOperator returns the operator as an admin of a tenant.
+	AsOperator(ctx context.Context, tenant string) (Principal, error)
+	// Await returns once what has a version can be read.
+	Await(ctx context.Context, p Principal, version int64) error
+
+	// Ask lets do ask the memory, without files.
+	Ask(ctx context.Context, p Principal, do func(*app.Service) error) error
+	// AskWithFiles also gives it the files that instruct agents or that they write.
+	AskWithFiles(ctx context.Context, p Principal, do func(*app.Service) error) error
+	// Call calls a tool. It returns the version of its change, 0 for none.
+	Call(ctx context.Context, p Principal, tool string, arguments []byte) (tools.Answer, int64, error)
+	// MCP serves the memory to MCP clients.
+	MCP(ctx context.Context, p Principal) (http.Handler, error)
+	// Retriever is for turns; system returns text for the system message.
+	Retriever(ctx context.Context, p Principal, use func(m turn.Retriever, system func(context.Context) (turn.System, error)) error) error
 
 	List(ctx context.Context, p Principal) (Documents, error)
 	Get(ctx context.Context, p Principal, path string) (Document, error)
@@ -142,23 +174,29 @@ type Node interface {
 	Delete(ctx context.Context, p Principal, path string, c Condition) (Written, error)
 	// PutAll writes several documents in one step.
 	PutAll(ctx context.Context, p Principal, documents []Document) (Written, error)
-	// History returns revisions without texts, oldest first: of a document, or of all for "". The
-	// log keeps replaced ones for a while.
+	// Export yields the documents with their texts.
+	Export(ctx context.Context, p Principal, of Exported) iter.Seq2[Document, error]
+	// DeleteUser removes a user's own documents with their history, and the user's keys.
+	DeleteUser(ctx context.Context, p Principal, user string) error
+	// History returns revisions without texts, oldest first: of a document, or of all for "".
+	// Replaced ones are kept for a while.
 	History(ctx context.Context, p Principal, path string, page Page) (Documents, error)
 	// Restore takes all documents that the principal sees back to a version.
 	Restore(ctx context.Context, p Principal, version int64) (Written, error)
 	Usage(ctx context.Context, p Principal) (Usage, error)
-	// Limits returns the limits of the principal's tenant, as far as they are known.
+	// Limits returns the limits of the principal's tenant.
 	Limits(p Principal) Limits
-
-	// MCP serves the memory to MCP clients.
-	MCP(ctx context.Context, p Principal) (http.Handler, error)
-	// Retriever is for turns; system returns text for the system message.
-	Retriever(ctx context.Context, p Principal, use func(m turn.Retriever, system func(context.Context) (turn.System, error)) error) error
 
 	Keys(ctx context.Context, p Principal) ([]Key, error)
 	CreateKey(ctx context.Context, p Principal, k Key) (Key, error)
 	RevokeKey(ctx context.Context, p Principal, id string) error
-	// Ready reports whether the storage answers.
+	// Ready reports whether the database answers.
 	Ready(ctx context.Context) error
+
+	// The operator manages tenants.
+	Tenants(ctx context.Context) ([]Tenant, error)
+	CreateTenant(ctx context.Context, name string) (Tenant, error)
+	SetTenant(ctx context.Context, name string, change func(*Settings) error) (Tenant, error)
+	// DeleteTenant removes a tenant with its keys, documents and history.
+	DeleteTenant(ctx context.Context, name string) error
 }

@@ -85,7 +85,7 @@ func measured(t *testing.T) (w *world, random *rand.Rand, vocabulary []string) {
 	return newWorldOn(t, server.Database), random, vocabularyOf(random, 30_000)
 }
 
-var figures = postgres.Write{By: "ann/key", Embedder: large.Fingerprint, Keep: time.Hour, MostBytes: 1 << 40}
+var figures = postgres.Write{By: "ann/key", Embedder: large.Fingerprint, Keep: time.Hour, MaxBytes: 1 << 40}
 
 // TestFiguresOfWrites measures documents a second in one scope.
 func TestFiguresOfWrites(t *testing.T) {

@@ -323,7 +323,7 @@ func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	ann := w.as("ann")
 	few := written
-	few.MostDocuments, few.MostBytes = 10, 1000
+	few.MaxDocuments, few.MaxBytes = 10, 1000
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	written := 0
@@ -346,7 +346,7 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.db.Write(t.Context(), ann, []postgres.Change{{Path: all[0].Path, Base: all[0].Version, Text: strings.Repeat("x", 1000)}}, few)
 	require.ErrorIs(t, err, postgres.ErrFull)
-	few.MostDocuments = 5
+	few.MaxDocuments = 5
 	_, err = w.db.Write(t.Context(), ann, []postgres.Change{{Path: all[0].Path, Base: all[0].Version, Gone: true}}, few)
 	require.NoError(t, err, "less than before is never refused")
 	require.NoError(t, w.db.Maintain(t.Context()))

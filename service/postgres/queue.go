@@ -21,7 +21,8 @@ type Job struct {
 	Records  []store.Record // those without a vector
 }
 
-// Pending takes at most n documents, newest first. No other node gets them before the lease is over.
+// Pending takes at most n documents, newest first. No other node gets them before the lease is over. A
+// job without records has all its vectors, of an embedder that the tenant had before: call Embedded.
 func (db *DB) Pending(ctx context.Context, n int, lease time.Duration) (jobs []Job, err error) {
 	rows, _ := db.pool.Query(ctx, `select n.scope, n.path, `+tenantColumns+` from memcore.take($1, $2) n join tenant t on t.id = n.tenant`, n, lease) // CollectRows has its error
 	jobs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (j Job, err error) {
@@ -34,7 +35,7 @@ func (db *DB) Pending(ctx context.Context, n int, lease time.Duration) (jobs []J
 			err = db.fill(ctx, &jobs[i])
 		}
 	}
-	return slices.DeleteFunc(jobs, func(j Job) bool { return len(j.Records) == 0 }), failed(ctx, err)
+	return slices.DeleteFunc(jobs, func(j Job) bool { return j.Version == 0 }), failed(ctx, err) // 0: it was removed meanwhile
 }
 
 // fill reads the records of a job.

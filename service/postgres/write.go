@@ -38,9 +38,9 @@ type Write struct {
 	By string
 	// Embedder is the fingerprint of what makes the vectors; "" for none.
 	Embedder string
-	// MostDocuments and MostBytes of the tenant; 0 and less are no limit.
-	MostDocuments int
-	MostBytes     int64
+	// MaxDocuments and MaxBytes of the tenant; 0 and less are no limit.
+	MaxDocuments int
+	MaxBytes     int64
 	// Keep is how long what is replaced stays in the history.
 	Keep time.Duration
 }
@@ -176,6 +176,7 @@ func queueChange(b *pgx.Batch, scope int64, c Change, model *int16, w Write, ver
 	if c.Gone {
 		b.Queue(`delete from record where scope = $1 and path = $2`, scope, path)
 		b.Queue(`delete from embedding where scope = $1 and path = $2`, scope, path)
+		b.Queue(`delete from waiting where scope = $1 and path = $2`, scope, path)
 		return
 	}
 	queueRecords(b, scope, c, model)
@@ -237,9 +238,9 @@ const quotaLocks = "7161003"
 
 // queueLock lets the writes of a tenant that is nearly full wait for each other.
 func (w Write) queueLock(b *pgx.Batch, tenant int64) {
-	if w.MostDocuments > 0 || w.MostBytes > 0 {
+	if w.MaxDocuments > 0 || w.MaxBytes > 0 {
 		b.Queue(`select pg_advisory_xact_lock(`+quotaLocks+`, $1::bigint::integer) from (`+sumUsage+`) u(documents, bytes)
-			where $2::bigint > 0 and documents + $3::bigint > $2 or $4::bigint > 0 and bytes + $5::bigint > $4`, tenant, w.MostDocuments, documentsAtOnce, w.MostBytes, bytesAtOnce)
+			where $2::bigint > 0 and documents + $3::bigint > $2 or $4::bigint > 0 and bytes + $5::bigint > $4`, tenant, w.MaxDocuments, documentsAtOnce, w.MaxBytes, bytesAtOnce)
 	}
 }
 
@@ -254,10 +255,10 @@ func (w Write) queueUsage(b *pgx.Batch, tenant int64) {
 			return err
 		}
 		switch {
-		case w.MostDocuments > 0 && more.documents > 0 && now.documents > int64(w.MostDocuments):
-			return fmt.Errorf("%w: it would have more than its %d documents", ErrFull, w.MostDocuments)
-		case w.MostBytes > 0 && more.bytes > 0 && now.bytes > w.MostBytes:
-			return fmt.Errorf("%w: it would have more than its %d bytes", ErrFull, w.MostBytes)
+		case w.MaxDocuments > 0 && more.documents > 0 && now.documents > int64(w.MaxDocuments):
+			return fmt.Errorf("%w: it would have more than its %d documents", ErrFull, w.MaxDocuments)
+		case w.MaxBytes > 0 && more.bytes > 0 && now.bytes > w.MaxBytes:
+			return fmt.Errorf("%w: it would have more than its %d bytes", ErrFull, w.MaxBytes)
 		}
 		return nil
 	})

@@ -2,133 +2,130 @@ package tenants
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/mcp"
-	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 )
 
 // An agent is an MCP server for one principal. With another right or other teams, the same user has
 // another agent.
 type agent struct {
+	tenant  int64
+	memory  *agentMemory
 	handler http.Handler
 	end     func()
-	used    time.Time
+	used    time.Time // guarded by agents
 }
 
 // agentOf names the agent of a principal. None of the parts has a space.
 func agentOf(p service.Principal) string {
-	return strings.Join(append([]string{p.Key, p.User, string(p.Right)}, p.Teams...), " ")
+	return strings.Join(append([]string{p.Tenant, p.Key, p.User, string(p.Right)}, p.Teams...), " ")
 }
 
-// mostAgents bounds the agents of a tenant; the longest unused one ends.
-const mostAgents = 256
+// maxAgents bounds the agents of a tenant; the longest unused one ends.
+const maxAgents = 256
+
+// agents are those of a node.
+type agents struct {
+	mu    sync.Mutex
+	known map[string]*agent
+}
+
+// find returns an agent, and lets it ask as the principal of now, who may see what was made since.
+func (a *agents) find(p service.Principal) *agent {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known := a.known[agentOf(p)]
+	if known == nil || known.tenant != p.Of.Tenant.ID {
+		return nil
+	}
+	known.used = time.Now()
+	known.memory.principal.Store(&p)
+	return known
+}
+
+// keep adds an agent, unless another request was faster, and returns the one that is kept.
+func (a *agents) keep(p service.Principal, made *agent) *agent {
+	if known := a.find(p); known != nil {
+		made.end()
+		return known
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil {
+		a.known = map[string]*agent{}
+	}
+	if former := a.known[agentOf(p)]; former != nil { // of a removed tenant
+		former.end()
+	}
+	made.used = time.Now()
+	a.known[agentOf(p)] = made
+	n, oldest := 0, ""
+	for name, other := range a.known {
+		if other.tenant != made.tenant {
+			continue
+		}
+		if n++; oldest == "" || other.used.Before(a.known[oldest].used) {
+			oldest = name
+		}
+	}
+	if n > maxAgents {
+		a.known[oldest].end()
+		delete(a.known, oldest)
+	}
+	return made
+}
+
+// end ends all agents.
+func (a *agents) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.known {
+		one.end()
+	}
+	a.known = nil
+}
 
 // MCP implements service.Node.
-func (n *Node) MCP(ctx context.Context, p service.Principal) (handler http.Handler, err error) {
-	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		t.mu.Lock()
-		a := t.agents[agentOf(p)]
-		t.mu.Unlock()
-		if a == nil {
-			if a, err = n.newAgent(ctx, p); err != nil {
-				return err
-			}
-		}
-		handler = t.keep(agentOf(p), a).handler
+func (n *Node) MCP(ctx context.Context, p service.Principal) (http.Handler, error) {
+	if a := n.agents.find(p); a != nil {
+		return a.handler, nil
+	}
+	m := &agentMemory{node: n}
+	m.principal.Store(&p)
+	err := n.AskWithFiles(ctx, p, func(s *app.Service) error {
+		m.tools = s.Tools()
 		return nil
 	})
-	return handler, err
-}
-
-// keep returns the agent with a name: a, unless another request was faster.
-func (t *tenant) keep(name string, a *agent) *agent {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if known := t.agents[name]; known != nil {
-		a = known
-	}
-	a.used = time.Now()
-	t.agents[name] = a
-	if len(t.agents) > mostAgents {
-		oldest := name
-		for other, a := range t.agents {
-			if a.used.Before(t.agents[oldest].used) {
-				oldest = other
-			}
-		}
-		t.agents[oldest].end()
-		delete(t.agents, oldest)
-	}
-	return a
-}
-
-func (n *Node) newAgent(ctx context.Context, p service.Principal) (a *agent, err error) {
-	m := &agentMemory{node: n, principal: p}
-	err = n.useMCP(ctx, p, func(inner mcp.Memory) error {
-		m.tools = withoutFiles(inner.Tools())
-		server := mcp.New(m, mcp.Options{Version: n.o.Workspace.Version, Poll: -1, Logger: n.o.Logger})
-		a = &agent{handler: server.Handler(""), end: server.Close}
-		return nil
-	})
-	return a, err
-}
-
-// use lets do ask the principal's memory.
-func (n *Node) use(ctx context.Context, p service.Principal, do func(*memory) error) error {
-	folder, err := n.Folder(ctx, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return n.memories.Use(ctx, folder, func(ws httpapi.Workspace) error { return do(ws.(*memory)) })
-}
-
-// useMCP is use for MCP clients.
-func (n *Node) useMCP(ctx context.Context, p service.Principal, do func(mcp.Memory) error) error {
-	return n.use(ctx, p, func(m *memory) error {
-		inner, err := m.MCP()
-		if err != nil {
-			return err
-		}
-		return do(inner)
-	})
-}
-
-// Retriever implements service.Node.
-func (n *Node) Retriever(ctx context.Context, p service.Principal, do func(turn.Retriever, func(context.Context) (turn.System, error)) error) error {
-	return n.use(ctx, p, func(m *memory) error {
-		system, err := m.System(app.SystemFlags{When: app.SystemOn})
-		if err != nil {
-			return err
-		}
-		return do(m.Manager, func(ctx context.Context) (turn.System, error) {
-			m.mirror.allowed.RLock()
-			defer m.mirror.allowed.RUnlock()
-			return system(ctx)
-		})
-	})
+	server := mcp.New(m, mcp.Options{Version: n.o.Workspace.Version, Poll: -1, Logger: n.o.Logger})
+	return n.agents.keep(p, &agent{tenant: p.Of.Tenant.ID, memory: m, handler: server.Handler(""), end: server.Close}).handler, nil
 }
 
 // An agentMemory is a principal's memory for MCP clients. Between calls it is closed.
 type agentMemory struct {
 	node      *Node
-	principal service.Principal
+	principal atomic.Pointer[service.Principal]
 	tools     []tools.Tool
 }
 
 // audited logs the answer of do, since the log of HTTP requests does not say what MCP gave. For a
 // service.MemoryOperation it also makes a span.
 func audited[Out any](ctx context.Context, m *agentMemory, operation, onMemory string, do func(context.Context) (Out, error)) (out Out, err error) {
-	o, p := m.node.o, m.principal
+	o, p := m.node.o, m.principal.Load()
 	if o.Audit == nil && o.Traces == nil {
 		return do(ctx)
 	}
@@ -145,27 +142,23 @@ func audited[Out any](ctx context.Context, m *agentMemory, operation, onMemory s
 	return out, err
 }
 
-// ask calls do with a fresh memory.
+// ask calls do with the memory for MCP clients.
 func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out, error)) (out Out, err error) {
-	if _, err := m.node.Fresh(ctx, m.principal, atLeast(ctx)); err != nil {
+	p := *m.principal.Load()
+	if err := m.node.Await(ctx, p, atLeast(ctx)); err != nil {
 		return out, err
 	}
-	err = m.node.use(ctx, m.principal, func(opened *memory) error {
-		inner, err := opened.MCP()
-		if err != nil {
-			return err
+	err = m.node.AskWithFiles(ctx, p, func(s *app.Service) error {
+		inner, err := s.MCP()
+		if err == nil {
+			out, err = do(inner)
 		}
-		opened.mirror.allowed.RLock()
-		defer opened.mirror.allowed.RUnlock()
-		out, err = do(inner)
 		return err
 	})
 	return out, err
 }
 
-var errReadOnly = kind.As(kind.Forbidden, errors.New("you may only read"))
-
-// Tools implements mcp.Memory. Changes of tools go into the log.
+// Tools implements mcp.Memory.
 func (m *agentMemory) Tools() []tools.Tool {
 	var all []tools.Tool
 	for _, described := range m.tools {
@@ -178,25 +171,14 @@ func (m *agentMemory) Tools() []tools.Tool {
 	return all
 }
 
-// call calls a tool.
+// call calls a tool. A change of curated memory needs a person: it is made only once they have
+// allowed it.
 func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments []byte) (answer tools.Answer, err error) {
-	call := func(ctx context.Context, inner mcp.Memory) (tools.Answer, error) {
-		t, _ := tools.Find(withoutFiles(inner.Tools()), described.Name)
-		return t.Call(ctx, arguments)
-	}
-	if described.ReadOnly {
-		return ask(ctx, m, func(inner mcp.Memory) (tools.Answer, error) { return call(ctx, inner) })
-	}
-	if !m.principal.Right.Includes(service.Write) {
-		return answer, errReadOnly
-	}
-	if _, err = m.node.Fresh(ctx, m.principal, atLeast(ctx)); err != nil {
+	p := *m.principal.Load()
+	if err := m.node.Await(ctx, p, atLeast(ctx)); err != nil {
 		return answer, err
 	}
-	if described.Name == notes.SaveToolName {
-		arguments = service.SaveArguments(m.principal, arguments)
-	}
-	answer, version, err := m.change(ctx, call, nil)
+	answer, version, err := m.node.callAsking(ctx, p, described.Name, arguments, nil)
 	var needed *app.ConsentError
 	if errors.As(err, &needed) {
 		switch yes, failed := app.AskClient(ctx, needed.Change); {
@@ -207,34 +189,16 @@ func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments 
 		case !yes:
 			return unchanged("it was not confirmed"), nil
 		}
-		answer, version, err = m.change(ctx, call, &needed.Change)
+		answer, version, err = m.node.callAsking(ctx, p, described.Name, arguments, &needed.Change)
 		if errors.As(err, &needed) {
 			return unchanged("the file has changed meanwhile. Try again"), nil
 		}
 	}
-	if err != nil {
+	if err != nil || version == 0 {
 		return answer, err
 	}
-	if version > 0 {
-		mcp.SetMeta(ctx, versionField, version)
-	}
+	mcp.SetMeta(ctx, versionField, version)
 	return withVersion(answer, version), nil
-}
-
-// change calls a tool that may change something. A change of curated memory needs a person, for
-// whom the tenant does not wait: it is made only if they have allowed it.
-func (m *agentMemory) change(ctx context.Context, call func(context.Context, mcp.Memory) (tools.Answer, error), allowed *notes.Change) (answer tools.Answer, version int64, err error) {
-	var given tools.Answer
-	version, err = m.node.Write(ctx, m.principal, func() error {
-		return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
-			given, err = call(app.NeedingConsent(ctx, allowed), inner)
-			return err
-		})
-	})
-	if err != nil { // the tool may still run, for a client that no longer waits
-		return answer, 0, err
-	}
-	return given, version, nil
 }
 
 func unchanged(why string) tools.Answer {
@@ -249,6 +213,27 @@ func withVersion(answer tools.Answer, version int64) tools.Answer {
 		answer.Data = fields
 	}
 	return answer
+}
+
+// withoutFile hides the path on this node from the data of an answer.
+func withoutFile(answer tools.Answer) tools.Answer {
+	if fields, ok := fieldsOf(answer); ok && fields["file"] != nil {
+		delete(fields, "file")
+		answer.Data = fields
+	}
+	return answer
+}
+
+// fieldsOf returns the data of an answer if it is a JSON object, or empty.
+func fieldsOf(answer tools.Answer) (fields map[string]any, ok bool) {
+	data, err := json.Marshal(answer.Data)
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return nil, false
+	}
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	return fields, true
 }
 
 // Files implements mcp.Memory.

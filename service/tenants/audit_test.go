@@ -16,7 +16,7 @@ import (
 
 // The audit log says who got which documents, and nothing of what they say.
 func TestAudit(t *testing.T) {
-	w := newWorld(t, memoryStorage)
+	w := newWorld(t)
 	w.fill([]string{"acme"}, []string{"ann"})
 	p := w.people[0]
 	for name, tt := range map[string]struct {

@@ -2,168 +2,156 @@ package tenants
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
-	"strings"
+	"iter"
+	"slices"
 
-	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
+	"github.com/memcore/memcore/service/postgres"
 )
 
-func (d document) shown(path string) service.Document {
-	return service.Document{Path: path, Version: d.order, Bytes: d.size, By: d.by, At: d.at}
+func shown(d postgres.Document) service.Document {
+	return service.Document{Path: d.Path, Version: d.Version, Bytes: d.Bytes, By: d.By, At: d.At, Text: d.Text, Gone: d.Gone}
+}
+
+func allShown(documents []postgres.Document, version int64) service.Documents {
+	all := service.Documents{Documents: []service.Document{}, Version: version}
+	for _, d := range documents {
+		all.Documents = append(all.Documents, shown(d))
+	}
+	return all
 }
 
 // List implements service.Node.
-func (n *Node) List(ctx context.Context, p service.Principal) (all service.Documents, err error) {
-	all.Documents = []service.Document{}
-	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		for _, folder := range foldersOf(p) {
-			some, version, err := t.mirror.list(ctx, folder)
-			if err != nil {
-				return err
-			}
-			for _, l := range some {
-				all.Documents = append(all.Documents, l.shown(shownAs(p, l.name)))
-			}
-			all.Version = version
-		}
-		return nil
-	})
-	return all, err
-}
-
-func errNoDocument(path string) error {
-	return kind.As(kind.NotFound, fmt.Errorf("there is no document %.200q", path))
+func (n *Node) List(ctx context.Context, p service.Principal) (service.Documents, error) {
+	documents, version, err := n.o.DB.List(ctx, p.Of)
+	return allShown(documents, version), hide(n.o.Logger, err)
 }
 
 // Get implements service.Node.
-func (n *Node) Get(ctx context.Context, p service.Principal, path string) (found service.Document, err error) {
-	stored, err := storedAs(p, path)
-	if err != nil {
-		return found, err
+func (n *Node) Get(ctx context.Context, p service.Principal, path string) (service.Document, error) {
+	if err := checkPath(p, path); err != nil {
+		return service.Document{}, err
 	}
-	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		text, d, ok, err := t.mirror.read(ctx, stored)
-		if err == nil && !ok {
-			err = errNoDocument(path)
-		}
-		found = d.shown(path)
-		found.Text = text
-		return err
-	})
-	return found, err
+	d, err := n.o.DB.Get(ctx, p.Of, path)
+	if kind.Of(err) == kind.NotFound {
+		err = errNoDocument(path)
+	}
+	return shown(d), hide(n.o.Logger, err)
 }
 
-// check compares a document with the condition of a change.
-func check(m *mirror, stored, path string, c service.Condition) error {
-	d, exists := m.current(stored) // a pending one has no version yet
-	switch {
-	case c.New && exists:
-		return kind.As(kind.Conflict, fmt.Errorf("there is a document %s already, version %d", path, d.order))
-	case c.Match != 0 && exists && d.order == 0:
-		return kind.As(kind.Conflict, fmt.Errorf("others change %s at the same time", path))
-	case c.Match != 0 && d.order != c.Match:
-		return kind.As(kind.Conflict, fmt.Errorf("%s has the version %d, not %d", path, d.order, c.Match))
-	}
-	return nil
-}
-
-// Put implements service.Node. Secrets do not enter the log.
+// Put implements service.Node.
 func (n *Node) Put(ctx context.Context, p service.Principal, path, text string, c service.Condition) (service.Written, error) {
-	stored, err := storedAs(p, path)
-	if err != nil {
-		return service.Written{}, err
-	}
-	text, _ = notes.Clean(text)
-	version, err := n.write(ctx, p, []string{stored}, func(m *mirror) error {
-		if err := check(m, stored, path, c); err != nil {
-			return err
-		}
-		return m.put(stored, text, &document{})
-	})
-	return service.Written{Path: path, Version: version}, err
+	return n.change(ctx, p, edit{path: path, text: text, Condition: c})
 }
 
 // Delete implements service.Node.
 func (n *Node) Delete(ctx context.Context, p service.Principal, path string, c service.Condition) (service.Written, error) {
-	stored, err := storedAs(p, path)
-	if err != nil {
-		return service.Written{}, err
+	return n.change(ctx, p, edit{path: path, gone: true, Condition: c})
+}
+
+// change judges and makes one edit.
+func (n *Node) change(ctx context.Context, p service.Principal, e edit) (service.Written, error) {
+	version, err := n.changeAll(ctx, p, []edit{e})
+	return service.Written{Path: e.path, Version: version}, err
+}
+
+// changeAll judges and makes edits, all or none, and returns the version that has them.
+func (n *Node) changeAll(ctx context.Context, p service.Principal, edits []edit) (version int64, err error) {
+	if err = n.mayAll(ctx, p, edits); err == nil {
+		version, err = n.write(ctx, p, edits)
 	}
-	version, err := n.write(ctx, p, []string{stored}, func(m *mirror) error {
-		if err := check(m, stored, path, c); err != nil {
-			return err
-		}
-		err := m.root.Remove(filepath.FromSlash(stored))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errNoDocument(path)
-		}
-		return err
-	})
-	return service.Written{Path: path, Version: version}, err
+	return version, hide(n.o.Logger, err)
 }
 
 // PutAll implements service.Node.
 func (n *Node) PutAll(ctx context.Context, p service.Principal, documents []service.Document) (service.Written, error) {
-	texts := map[string]string{}
-	var paths []string
+	var edits []edit
+	at := map[string]int{} // the last document of a path counts
 	for _, d := range documents {
-		stored, err := storedAs(p, d.Path)
-		if err != nil {
-			return service.Written{}, err
+		e := edit{path: d.Path, text: d.Text}
+		if i, known := at[d.Path]; known {
+			edits[i] = e
+			continue
 		}
-		texts[stored], _ = notes.Clean(d.Text)
-		paths = append(paths, stored)
+		at[d.Path] = len(edits)
+		edits = append(edits, e)
 	}
-	version, err := n.write(ctx, p, paths, func(m *mirror) error {
-		for stored, text := range texts {
-			if err := m.put(stored, text, &document{}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	version, err := n.changeAll(ctx, p, edits)
 	return service.Written{Version: version}, err
 }
 
-// Usage implements service.Node.
-func (n *Node) Usage(ctx context.Context, p service.Principal) (u service.Usage, err error) {
-	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		if err := t.mirror.mu.within(ctx); err != nil {
-			return err
+// Export implements service.Node. The documents of all users and teams are named by their places, as
+// "users/ann/.beans/…" and "teams/platform/…".
+func (n *Node) Export(ctx context.Context, p service.Principal, of service.Exported) iter.Seq2[service.Document, error] {
+	return func(yield func(service.Document, error) bool) {
+		scopes, err := n.exported(ctx, p, of)
+		if err != nil {
+			yield(service.Document{}, hide(n.o.Logger, err))
+			return
 		}
-		defer t.mirror.mu.Unlock()
-		has := t.mirror.size()
-		u.Documents, u.Bytes = has.documents, has.bytes
-		u.Limits = n.Limits(p)
-		own := n.o.Registry.settings(t.id)
-		u.Embedder, u.Model = own.Embedder, own.Model
-		return nil
-	})
-	return u, err
+		for d, err := range n.o.DB.Export(ctx, p.Of.Tenant.ID, scopes) {
+			out := shown(d.Document)
+			if of.All {
+				out.Path = stored(d.Scope, d.Path)
+			}
+			if !yield(out, hide(n.o.Logger, err)) || err != nil {
+				return
+			}
+		}
+	}
 }
 
-// Keys implements service.Node.
-func (n *Node) Keys(ctx context.Context, p service.Principal) ([]service.Key, error) {
-	all, err := n.o.Registry.Keys(ctx, p.Tenant)
+// exported returns the scopes of an export.
+func (n *Node) exported(ctx context.Context, p service.Principal, of service.Exported) ([]postgres.Scope, error) {
+	if !of.All && of.User == "" {
+		return p.Of.Scopes, nil
+	}
+	all, err := n.o.DB.TenantScopes(ctx, p.Of.Tenant.ID)
+	return slices.DeleteFunc(all, func(s postgres.Scope) bool {
+		return !of.All && (s.Kind != postgres.User || s.Name != of.User)
+	}), err
+}
+
+// stored names a document among those of all users and teams.
+func stored(s postgres.Scope, path string) string {
+	at := place(path)
+	switch s.Kind {
+	case postgres.User:
+		return "users/" + s.Name + "/" + at.within
+	case postgres.Team:
+		return "teams/" + s.Name + "/" + at.within
+	}
+	return "shared/" + path
+}
+
+// History implements service.Node.
+func (n *Node) History(ctx context.Context, p service.Principal, path string, page service.Page) (service.Documents, error) {
+	if path != "" {
+		if err := checkPath(p, path); err != nil {
+			return service.Documents{}, err
+		}
+	}
+	documents, more, version, err := n.o.DB.History(ctx, p.Of, path, page.Before, page.Limit)
+	all := allShown(documents, version)
+	all.More = more
 	return all, hide(n.o.Logger, err)
 }
 
-// CreateKey implements service.Node.
-func (n *Node) CreateKey(ctx context.Context, p service.Principal, k service.Key) (service.Key, error) {
-	if k.Tenant = strings.TrimSpace(k.Tenant); k.Tenant != "" && k.Tenant != p.Tenant {
-		return service.Key{}, kind.As(kind.Forbidden, errors.New("the key is for another tenant"))
+// Restore implements service.Node.
+func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) (service.Written, error) {
+	changes, err := n.o.DB.Past(ctx, p.Of, version)
+	if err != nil {
+		return service.Written{}, hide(n.o.Logger, err)
 	}
-	k.Tenant = p.Tenant
-	made, err := n.o.Registry.CreateKey(ctx, p.User+"/"+p.Key, k)
-	return made, hide(n.o.Logger, err)
-}
-
-// RevokeKey implements service.Node.
-func (n *Node) RevokeKey(ctx context.Context, p service.Principal, id string) error {
-	return hide(n.o.Logger, n.o.Registry.RevokeKey(ctx, p.User+"/"+p.Key, p.Tenant, id))
+	if len(changes) == 0 {
+		_, now, err := n.o.DB.List(ctx, p.Of)
+		return service.Written{Version: now}, hide(n.o.Logger, err)
+	}
+	var edits []edit
+	for _, c := range changes {
+		edits = append(edits, edit{path: c.Path, text: c.Text, gone: c.Gone, Condition: service.Condition{Match: c.Base, New: c.Base == 0}})
+	}
+	now, err := n.changeAll(ctx, p, edits)
+	return service.Written{Version: now}, err
 }

@@ -6,47 +6,32 @@ import (
 	"log/slog"
 
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 )
 
-// A hiddenError has a cause in the storage or on this node. Clients do not see it: it may name
+// A hiddenError has a cause in the database or on this node. Clients do not see it: it may name
 // files.
 type hiddenError struct{ cause error }
 
-func (hiddenError) Error() string   { return "the storage does not answer as it should: try again" }
+func (hiddenError) Error() string   { return "the database does not answer as it should: try again" }
 func (e hiddenError) Unwrap() error { return e.cause }
 
-// hide logs an error of the storage or this node and hides it from clients. Errors about the
+// hide logs an error of the database or this node and hides it from clients. Errors about the
 // request stay.
 func hide(log *slog.Logger, err error) error {
 	var answer *httpapi.Error
 	var hidden hiddenError
+	var needed *app.ConsentError
 	switch kind.Of(err) {
 	case kind.BadInput, kind.Forbidden, kind.NotFound, kind.Conflict:
 		return err
 	}
-	if err == nil || errors.As(err, &answer) || errors.As(err, &hidden) || errors.Is(err, context.Canceled) ||
+	if err == nil || errors.As(err, &answer) || errors.As(err, &hidden) || errors.As(err, &needed) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, service.ErrKey) || errors.Is(err, httpapi.ErrClosed) {
 		return err
 	}
 	log.Warn("a request failed", "error", err)
 	return kind.As(kind.Unavailable, hiddenError{err})
-}
-
-// A lock is a mutex for waiting with a context.
-type lock chan struct{}
-
-// Lock and Unlock are those of a mutex.
-func (l lock) Lock()   { l <- struct{}{} }
-func (l lock) Unlock() { <-l }
-
-// within locks unless ctx ends first.
-func (l lock) within(ctx context.Context) error {
-	select {
-	case l <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

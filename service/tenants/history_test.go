@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,19 +15,18 @@ import (
 
 // A history is read in pages from its end, and has what its reader may see.
 func TestHistory(t *testing.T) {
-	n, _ := newTestNode(t, nil)
-	ann, bob := principal("acme", "ann", service.Write), principal("acme", "bob", service.Write)
+	n := newTestNode(t, nil)
 	var versions []int64
 	for i := range 25 {
-		versions = append(versions, mustPut(t, n, ann, fmt.Sprintf("%d.md", i%2), fmt.Sprint(i)))
-		mustPut(t, n, bob, "~/.beans/memories/x.md", fmt.Sprint(i))
+		versions = append(versions, mustPut(t, n, n.ann(), fmt.Sprintf("%d.md", i%2), fmt.Sprint(i)))
+		mustPut(t, n, n.bob(), "~/.beans/memories/x.md", fmt.Sprint(i))
 	}
 	walk := func(path string, limit int) (found []int64) {
 		for page := (service.Page{Limit: limit}); ; {
-			part, err := n.History(t.Context(), ann, path, page)
+			part, err := n.History(t.Context(), n.ann(), path, page)
 			require.NoError(t, err)
 			require.LessOrEqual(t, len(part.Documents), limit)
-			require.Greater(t, part.Version, versions[24])
+			require.GreaterOrEqual(t, part.Version, versions[24])
 			var some []int64
 			for _, d := range part.Documents {
 				some = append(some, d.Version)
@@ -45,22 +43,17 @@ func TestHistory(t *testing.T) {
 		require.Len(t, walk("0.md", limit), 13)
 	}
 	require.Empty(t, walk("~/.beans/memories/x.md", 3), "it is another user's")
-	_, err := n.History(t.Context(), ann, "../x", service.Page{Limit: 1})
+	_, err := n.History(t.Context(), n.ann(), "../x", service.Page{Limit: 1})
 	require.Equal(t, kind.BadInput, kind.Of(err))
 
-	left, err := filepath.Glob(filepath.Join(n.o.Dir, "tenants", "*", "restore-*"))
+	_, err = n.Restore(t.Context(), n.ann(), versions[3])
 	require.NoError(t, err)
-	_, err = n.Restore(t.Context(), ann, versions[3])
-	require.NoError(t, err)
-	require.Equal(t, "2", textOf(t, n, ann, "0.md"))
-	after, err := filepath.Glob(filepath.Join(n.o.Dir, "tenants", "*", "restore-*"))
-	require.NoError(t, err)
-	require.Equal(t, left, after, "no file of a restoration stays")
+	require.Equal(t, "2", textOf(t, n, n.ann(), "0.md"))
 }
 
 // What a history is asked for is checked.
 func TestPagesOfAHistory(t *testing.T) {
-	w := newWorld(t, memoryStorage)
+	w := newWorld(t)
 	w.fill([]string{"acme"}, []string{"ann"})
 	p := w.people[0]
 	for query, want := range map[string]int{"": 200, "?limit=2": 200, "?limit=99999999": 200, "?before=3&limit=1&path=BEANS.md": 200, "?limit=0": 400, "?limit=-1": 400, "?limit=x": 400, "?before=0": 400, "?limit=9223372036854775808": 400} {

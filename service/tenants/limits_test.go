@@ -19,42 +19,19 @@ import (
 
 // A rate that is no number leaves a tenant as it is.
 func TestOddRates(t *testing.T) {
-	objects := newMemoryObjects()
-	r := NewRegistry(objects, 0)
-	_, err := r.CreateTenant(t.Context(), "test", "acme")
-	require.NoError(t, err)
-	key := mustCreate(t, r, "acme", "ann", service.Read)
+	n := newTestNode(t, nil)
 	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
-		_, err := r.Set(t.Context(), "test", "acme", func(s *Settings) { s.PerSecond = rate })
+		_, err := n.SetTenant(t.Context(), "acme", func(s *service.Settings) error { s.PerSecond = rate; return nil })
 		require.Equal(t, kind.BadInput, kind.Of(err), "%v: %v", rate, err)
-		_, err = NewNode(Options{Registry: r, Dir: t.TempDir(), Limits: service.Limits{PerSecond: rate}})
+		_, err = NewNode(Options{DB: n.o.DB, Workspace: n.o.Workspace, Logger: n.o.Logger, Limits: service.Limits{PerSecond: rate}})
 		require.Equal(t, kind.BadInput, kind.Of(err), "%v: %v", rate, err)
 	}
-	require.Error(t, r.change(t.Context(), "test", "acme", "x", func(rec *record) error {
-		rec.Tenant.PerSecond = math.NaN()
-		return nil
-	}))
-	_, err = NewRegistry(objects, 0).Authenticate(t.Context(), "acme", key.Secret)
-	require.NoError(t, err)
+	require.Zero(t, n.Limits(n.ann()))
 }
 
-// What each request asks of the registry costs the same with many keys.
-func TestSettingsCopyNoKeys(t *testing.T) {
-	r := NewRegistry(newMemoryObjects(), time.Hour)
-	made, err := r.CreateTenant(t.Context(), "test", "acme")
-	require.NoError(t, err)
-	mustCreate(t, r, "acme", "ann", service.Read)
-	_, err = r.Set(t.Context(), "test", "acme", func(s *Settings) { s.MostDocuments = 7 })
-	require.NoError(t, err)
-	require.Equal(t, 7, r.settings(made.ID).MostDocuments)
-	require.Zero(t, r.settings("acme-other"), "of a former tenant of that name")
-	require.Zero(t, testing.AllocsPerRun(100, func() { r.settings(made.ID) }))
-	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = r.Tenant(t.Context(), "acme") }))
-}
-
-// Nodes heed the limits of a tenant as soon as they look at it again, and others have their own.
+// Nodes heed the limits of a tenant at once, and others have their own.
 func TestLimitsOfATenant(t *testing.T) {
-	w := newWorld(t, memoryStorage)
+	w := newWorld(t)
 	w.fill([]string{"acme", "globex"}, []string{"ann"})
 	acme, globex := w.people[0], w.people[1]
 	put := func(p *person, name string) int {
@@ -65,22 +42,21 @@ func TestLimitsOfATenant(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(text), &u))
 		return u
 	}
-	set := func(change func(*Settings)) {
-		_, err := w.registry.Set(t.Context(), "test", "acme", change)
+	set := func(change func(*service.Settings)) {
+		_, err := w.inside[0].SetTenant(t.Context(), "acme", func(s *service.Settings) error { change(s); return nil })
 		require.NoError(t, err)
-		time.Sleep(2 * testFreshness)
 	}
 	require.Equal(t, http.StatusOK, put(acme, "a.md"))
 	has := usage(acme)
 	require.Zero(t, has.Limits)
-	set(func(s *Settings) { s.MostDocuments = has.Documents + 1 })
-	require.Equal(t, has.Documents+1, usage(acme).MostDocuments)
+	set(func(s *service.Settings) { s.MaxDocuments = has.Documents + 1 })
+	require.Equal(t, has.Documents+1, usage(acme).MaxDocuments)
 	require.Equal(t, http.StatusOK, put(acme, "b.md"))
 	require.Equal(t, http.StatusTooManyRequests, put(acme, "c.md"))
 	require.Equal(t, http.StatusOK, put(globex, "c.md"))
-	set(func(s *Settings) { s.MostDocuments, s.MostBytes = -1, has.Bytes })
+	set(func(s *service.Settings) { s.MaxDocuments, s.MaxBytes = -1, has.Bytes })
 	require.Equal(t, http.StatusTooManyRequests, put(acme, "c.md"))
-	set(func(s *Settings) { *s = Settings{Limits: service.Limits{PerSecond: 2}} })
+	set(func(s *service.Settings) { *s = service.Settings{Limits: service.Limits{PerSecond: 2}} })
 	statuses := map[int]int{}
 	for range 20 {
 		statuses[put(acme, "c.md")]++
@@ -91,9 +67,9 @@ func TestLimitsOfATenant(t *testing.T) {
 	require.NoError(t, err)
 	first.Header.Set("Authorization", bearer(acme.read))
 	answered := &recorded{header: http.Header{}, status: http.StatusOK}
-	service.New(service.Options{Node: w.inside[1], Memories: w.inside[1].Memories()}).ServeHTTP(answered, first)
+	service.New(service.Options{Node: w.inside[1]}).ServeHTTP(answered, first)
 	require.Equal(t, http.StatusOK, answered.status, "the first request to a node")
-	set(func(s *Settings) { *s = Settings{} })
+	set(func(s *service.Settings) { *s = service.Settings{} })
 	for range 20 {
 		require.Equal(t, http.StatusOK, put(acme, "c.md"))
 	}
@@ -101,22 +77,20 @@ func TestLimitsOfATenant(t *testing.T) {
 
 // What no node could use is refused, and changes nothing.
 func TestSettingsAreChecked(t *testing.T) {
-	w := newWorld(t, memoryStorage)
+	w := newWorld(t)
 	w.fill([]string{"acme"}, []string{"ann"})
-	for _, bad := range []Settings{{Embedder: "Min LM"}, {Embedder: "ollama"}, {Model: "x"}, {Embedder: "minilm", Model: "x"}} {
-		_, err := w.registry.Set(t.Context(), "test", "acme", func(s *Settings) { *s = bad })
+	for _, bad := range []service.Settings{{Embedder: "Min LM"}, {Embedder: "ollama"}, {Model: "x"}, {Embedder: "minilm", Model: "x"}} {
+		_, err := w.inside[0].SetTenant(t.Context(), "acme", func(s *service.Settings) error { *s = bad; return nil })
 		require.Equal(t, kind.BadInput, kind.Of(err), "%+v: %v", bad, err)
 	}
-	_, err := w.registry.Set(t.Context(), "test", "nobody", func(*Settings) {})
+	_, err := w.inside[0].SetTenant(t.Context(), "nobody", func(*service.Settings) error { return nil })
 	require.Equal(t, kind.NotFound, kind.Of(err))
-	got, err := w.registry.Tenant(t.Context(), "acme")
-	require.NoError(t, err)
-	require.Zero(t, got.Settings)
+	require.Zero(t, w.inside[1].Limits(testNode{w.inside[1], t}.ann()))
 }
 
 // A tenant that gets another embedder is answered all the time, and then by the new one.
 func TestEmbedderOfATenant(t *testing.T) {
-	w := newWorld(t, memoryStorage)
+	w := newWorld(t)
 	w.fill([]string{"acme"}, []string{"ann"})
 	p := w.people[0]
 	ask := func() string {
@@ -137,7 +111,7 @@ func TestEmbedderOfATenant(t *testing.T) {
 	require.Contains(t, ask(), "zq")
 	require.Empty(t, embedder())
 	for _, want := range []string{"minilm", "none", "minilm"} {
-		_, err := w.registry.Set(t.Context(), "test", "acme", func(s *Settings) { s.Embedder = want })
+		_, err := w.inside[0].SetTenant(t.Context(), "acme", func(s *service.Settings) error { s.Embedder = want; return nil })
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
 			require.Contains(t, ask(), "zq")
@@ -158,8 +132,9 @@ func (fixed) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32
 
 // Documents are embedded as far as a tenant may, questions always.
 func TestMeter(t *testing.T) {
-	most := int64(25)
-	e := metered{fixed{}, &meter{limits: func() service.Limits { return service.Limits{MostEmbedded: most} }}}
+	m := &meter{}
+	m.limit(25)
+	e := metered{fixed{}, m}
 	embedded := func(kind embed.Kind, texts ...string) bool {
 		vectors, err := e.Embed(t.Context(), kind, texts)
 		require.True(t, err == nil && len(vectors) == len(texts) || errors.Is(err, embed.ErrUnavailable), err)
@@ -170,9 +145,9 @@ func TestMeter(t *testing.T) {
 	require.True(t, embedded(embed.Document, "12345"))
 	require.False(t, embedded(embed.Document, "1"))
 	require.True(t, embedded(embed.Query, "1"))
-	most = -1
+	m.limit(-1)
 	require.True(t, embedded(embed.Document, "123456"))
-	most = 5
+	m.limit(5)
 	require.True(t, embedded(embed.Document, "123456789"), "more than a day has, in one piece")
 	require.False(t, embedded(embed.Document, "1"))
 }

@@ -14,13 +14,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
-)
-
-// Folders of a tenant's documents.
-const (
-	sharedFolder = "shared" // of all its users
-	teamsFolder  = "teams"  // has a folder for each team
-	usersFolder  = "users"  // has a folder for each user
+	"github.com/memcore/memcore/service/postgres"
 )
 
 // tenantName matches names of tenants, teams and users.
@@ -42,60 +36,83 @@ const teamMark = "@"
 // hidden is the only folder whose name may begin with a dot.
 const hidden = ".beans"
 
-// storedAs returns the path in the log of a document that a principal names: "a.md" is shared by
-// all users, "@platform/…" by a team, "~/.beans/…" is the user's own.
-func storedAs(p service.Principal, name string) (string, error) {
-	stored := path.Join(sharedFolder, name)
-	if own, isOwn := strings.CutPrefix(name, homePrefix); isOwn {
-		stored = path.Join(usersFolder, p.User, own)
-		if !strings.HasPrefix(own, hidden+"/") {
-			return "", kind.Usagef("%.200q: a user's own documents are below ~/%s/, such as ~/%s/memories/tea.md", name, hidden, hidden)
-		}
-	} else if rest, ofTeam := strings.CutPrefix(name, teamMark); ofTeam {
-		team, _, _ := strings.Cut(rest, "/")
-		stored = path.Join(teamsFolder, rest)
-		if !slices.Contains(p.Teams, team) {
-			return "", kind.As(kind.Forbidden, fmt.Errorf("%.200q: you are in no team %.80q", name, team))
-		}
-	}
-	if !fs.ValidPath(strings.TrimPrefix(name, homePrefix)) {
-		return "", kind.Usagef("%.200q is not the path of a document: want a relative path without '..' and '//'", name)
-	}
-	return stored, checkStored(stored)
+// A placed document is in a scope: what all users of a tenant share, a team's, or a user's own.
+type placed struct {
+	kind   postgres.ScopeKind
+	team   string // of a team's
+	within string // its path below that
 }
 
-// shownAs reverses storedAs. It returns "" for documents of other users and teams.
-func shownAs(p service.Principal, stored string) string {
-	scope, rest, _ := strings.Cut(stored, "/")
-	owner, name, _ := strings.Cut(rest, "/")
-	switch {
-	case scope == sharedFolder:
+// place returns where a document is by its path, as all who may see it name it: "a.md" is shared by
+// all users, "@platform/…" by a team, "~/.beans/…" is the user's own.
+func place(name string) placed {
+	if own, isOwn := strings.CutPrefix(name, homePrefix); isOwn {
+		return placed{kind: postgres.User, within: own}
+	}
+	if rest, ofTeam := strings.CutPrefix(name, teamMark); ofTeam {
+		team, within, _ := strings.Cut(rest, "/")
+		return placed{postgres.Team, team, within}
+	}
+	return placed{kind: postgres.Shared, within: name}
+}
+
+// Folders of a desk.
+const (
+	sharedFolder = "shared"
+	teamsFolder  = "teams" // has a folder for each team
+	homeFolder   = "home"
+)
+
+// file is where a document is on a desk, slash-separated.
+func (p placed) file() string {
+	switch p.kind {
+	case postgres.User:
+		return homeFolder + "/" + p.within
+	case postgres.Team:
+		return teamsFolder + "/" + p.team + "/" + p.within
+	}
+	return sharedFolder + "/" + p.within
+}
+
+// nameAt reverses file; "" for other files.
+func nameAt(file string) string {
+	folder, rest, _ := strings.Cut(file, "/")
+	switch folder {
+	case sharedFolder:
 		return rest
-	case scope == usersFolder && owner == p.User && name != "":
-		return homePrefix + name
-	case scope == teamsFolder && slices.Contains(p.Teams, owner) && name != "":
+	case teamsFolder:
 		return teamMark + rest
+	case homeFolder:
+		return homePrefix + rest
 	}
 	return ""
 }
 
-// foldersOf are the folders in the log that a principal sees.
-func foldersOf(p service.Principal) []string {
-	all := []string{sharedFolder}
-	for _, team := range p.Teams {
-		all = append(all, teamsFolder+"/"+team)
+// ofSeveral reports whether several users may see a document.
+func (p placed) ofSeveral() bool { return p.kind != postgres.User }
+
+// checkPath refuses paths that are no document's, or of a team that the principal is not in.
+func checkPath(p service.Principal, name string) error {
+	at := place(name)
+	switch {
+	case at.kind == postgres.Team && !slices.Contains(p.Teams, at.team):
+		return kind.As(kind.Forbidden, fmt.Errorf("%.200q: you are in no team %.80q", name, at.team))
+	case at.kind == postgres.User && !strings.HasPrefix(at.within, hidden+"/"):
+		return kind.Usagef("%.200q: a user's own documents are below ~/%s/, such as ~/%s/memories/tea.md", name, hidden, hidden)
+	case !fs.ValidPath(at.within):
+		return kind.Usagef("%.200q is not the path of a document: want a relative path without '..' and '//'", name)
 	}
-	return append(all, usersFolder+"/"+p.User)
+	return checkWithin(at.within)
 }
 
-// mostTeams bounds the teams of a principal.
-const mostTeams = 64
+// maxTeams bounds the teams of a principal.
+const maxTeams = 64
 
 // teamsOf sorts and checks names of teams for a Principal.
 func teamsOf(names []string) ([]string, error) {
 	teams := slices.Compact(slices.Sorted(slices.Values(names)))
-	if len(teams) > mostTeams {
-		return nil, kind.Usagef("there are %d teams, want at most %d", len(teams), mostTeams)
+	if len(teams) > maxTeams {
+		return nil, kind.Usagef("there are %d teams, want at most %d", len(teams), maxTeams)
 	}
 	for _, team := range teams {
 		if err := checkName("team", team); err != nil {
@@ -108,29 +125,19 @@ func teamsOf(names []string) ([]string, error) {
 // extensions of documents.
 var extensions = []string{".md", ".json", ".jsonl"}
 
-// longestPath is in bytes.
-const longestPath = 512
+// maxPath is in bytes.
+const maxPath = 512
 
-// checkStored refuses files that configure memcore, hidden files, and names that a file system or a
+// checkWithin refuses files that configure memcore, hidden files, and names that a file system or a
 // person could take for others.
-func checkStored(stored string) error {
-	parts := strings.Split(stored, "/")
-	var within []string // below the folder of all users, of a team, or of a user
-	switch {
-	case parts[0] == sharedFolder && len(parts) > 1 && !strings.HasPrefix(parts[1], teamMark):
-		within = parts[1:]
-	case parts[0] == teamsFolder && len(parts) > 2 && checkName("team", parts[1]) == nil:
-		within = parts[2:]
-	case parts[0] == usersFolder && len(parts) > 2 && checkName("user", parts[1]) == nil:
-		within = parts[2:]
-	}
-	shown := strings.Join(within, "/")
+func checkWithin(shown string) error {
 	refuse := func(format string, args ...any) error {
 		return kind.Usagef("%.200q is not the path of a document: %s", shown, fmt.Sprintf(format, args...))
 	}
-	if len(within) == 0 || !fs.ValidPath(stored) || len(stored) > longestPath || !utf8.ValidString(stored) {
-		return refuse("want a relative path of at most %d bytes", longestPath)
+	if len(shown) > maxPath || !utf8.ValidString(shown) || shown == "." {
+		return refuse("want a relative path of at most %d bytes", maxPath)
 	}
+	within := strings.Split(shown, "/")
 	file := within[len(within)-1]
 	if !slices.Contains(extensions, path.Ext(file)) || within[0] == hidden && path.Ext(file) != ".md" {
 		return refuse("want a name that ends in %s; in %s in .md", strings.Join(extensions, ", "), hidden)
@@ -149,33 +156,25 @@ func checkStored(stored string) error {
 			return refuse("folder %q is named like a document", part)
 		}
 	}
-	if why := source.DenyReason(stored); why != "" {
+	if why := source.DenyReason(shown); why != "" {
 		return refuse("%s", why)
 	}
 	return nil
 }
 
+// curatedNames follow from fileNames in imposed.
+var curatedNames = []string{"BEANS.md", "BEANS.local.md"}
+
 // instructs reports whether a document acts as instruction. What agents save below .beans/memories
-// does not. names are those of curated files.
-func instructs(stored string, names []string) bool {
-	parts := strings.Split(stored, "/")
-	within := parts[1:]
-	if parts[0] != sharedFolder {
-		within = parts[2:]
-	}
+// does not.
+func (p placed) instructs() bool {
+	within := strings.Split(p.within, "/")
 	file := within[len(within)-1]
-	if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, file) }) {
+	if slices.ContainsFunc(curatedNames, func(name string) bool { return strings.EqualFold(name, file) }) {
 		return true
 	}
 	return within[0] == hidden && (len(within) < 3 || within[1] != "memories")
 }
 
-// isOfSeveral reports whether several users may see a document.
-func isOfSeveral(stored string) bool {
-	return strings.HasPrefix(stored, sharedFolder+"/") || strings.HasPrefix(stored, teamsFolder+"/")
-}
-
 // instructsOthers reports whether a document instructs the agents of several users.
-func instructsOthers(stored string) bool {
-	return isOfSeveral(stored) && instructs(stored, curatedNames)
-}
+func (p placed) instructsOthers() bool { return p.ofSeveral() && p.instructs() }

@@ -9,9 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/service"
+	"github.com/memcore/memcore/service/postgres"
 )
 
-func TestStoredAs(t *testing.T) {
+func TestPlaces(t *testing.T) {
 	ann := service.Principal{User: "ann", Teams: []string{"dev", "ops"}}
 	for name, want := range map[string]string{
 		"notes/deploy.md":                  "shared/notes/deploy.md",
@@ -20,8 +21,8 @@ func TestStoredAs(t *testing.T) {
 		"a/ü 日本.md":                        "shared/a/ü 日本.md",
 		"log.jsonl":                        "shared/log.jsonl",
 		"conversations/x.json":             "shared/conversations/x.json",
-		"~/.beans/memories/t.md":           "users/ann/.beans/memories/t.md",
-		"~/.beans/BEANS.md":                "users/ann/.beans/BEANS.md",
+		"~/.beans/memories/t.md":           "home/.beans/memories/t.md",
+		"~/.beans/BEANS.md":                "home/.beans/BEANS.md",
 		"users/bob/.x/a.md":                "",
 		"users/bob/a.md":                   "shared/users/bob/a.md",
 		"shared/a.md":                      "shared/shared/a.md",
@@ -76,7 +77,7 @@ func TestStoredAs(t *testing.T) {
 		strings.Repeat("a", 197) + ".md":   "shared/" + strings.Repeat("a", 197) + ".md",
 		"%2e%2e/users/bob/a.md":            "shared/%2e%2e/users/bob/a.md",
 		"\uff0e\uff0e/users/bob/a.md":      "shared/\uff0e\uff0e/users/bob/a.md",
-		"~/.beans/memories/BEANS.md":       "users/ann/.beans/memories/BEANS.md",
+		"~/.beans/memories/BEANS.md":       "home/.beans/memories/BEANS.md",
 		"~/.beans/memories/" + strings.Repeat("ü", 101): "",
 		"@ops/runbooks/deploy.md":                       "teams/ops/runbooks/deploy.md",
 		"@ops/BEANS.md":                                 "teams/ops/BEANS.md",
@@ -97,28 +98,19 @@ func TestStoredAs(t *testing.T) {
 		"@ops/.beans/config.yaml":                       "",
 		"@@ops/a.md":                                    "",
 		"~/@ops/a.md":                                   "",
-		"~/.beans/@ops/a.md":                            "users/ann/.beans/@ops/a.md",
+		"~/.beans/@ops/a.md":                            "home/.beans/@ops/a.md",
 		"teams/ops/a.md":                                "shared/teams/ops/a.md",
 	} {
-		got, err := storedAs(ann, name)
+		err := checkPath(ann, name)
 		if want == "" {
 			require.Error(t, err, "%q", name)
 			continue
 		}
 		require.NoError(t, err, "%q", name)
-		require.Equal(t, want, got)
-		require.Equal(t, name, shownAs(ann, got))
-		if strings.HasPrefix(name, homePrefix) {
-			for _, user := range []string{"bob", "an", "ann.b", ""} {
-				require.Empty(t, shownAs(service.Principal{User: user, Teams: []string{"ops", "ann"}}, got), "%q of another user", name)
-			}
-		}
-		if strings.HasPrefix(name, teamMark) {
-			for _, teams := range [][]string{nil, {"op"}, {"ops.b", "web"}, {""}} {
-				require.Empty(t, shownAs(service.Principal{User: "ann", Teams: teams}, got), "%q of another team", name)
-			}
-		}
+		require.Equal(t, want, place(name).file())
+		require.Equal(t, name, nameAt(want))
 	}
+	require.Error(t, checkPath(service.Principal{User: "ann", Teams: []string{"op", "ops.b"}}, "@ops/a.md"), "of another team")
 }
 
 func TestNames(t *testing.T) {
@@ -131,74 +123,36 @@ func TestNames(t *testing.T) {
 }
 
 func TestInstructs(t *testing.T) {
-	for stored, want := range map[string]bool{
-		"shared/BEANS.md": true, "shared/a/b/BEANS.md": true, "shared/beans.md": true, "shared/BEANS.local.md": true, "shared/.beans/rules/x.md": true, "shared/.beans/x.md": true,
-		"shared/.beans/memories/x.md": false, "shared/.beans/memories/BEANS.md": true, "shared/.beans/memories.md": true, "shared/notes/x.md": false, "users/ann/.beans/BEANS.md": true,
-		"users/ann/.beans/memories/x.md": false, "shared/.beans/memories/deep/rules/x.md": false,
-		"teams/ops/BEANS.md": true, "teams/ops/a/beans.md": true, "teams/ops/.beans/rules/x.md": true, "teams/ops/.beans/memories/x.md": false, "teams/ops/x.md": false,
+	for name, want := range map[string]bool{
+		"BEANS.md": true, "a/b/BEANS.md": true, "beans.md": true, "BEANS.local.md": true, ".beans/rules/x.md": true, ".beans/x.md": true,
+		".beans/memories/x.md": false, ".beans/memories/BEANS.md": true, ".beans/memories.md": true, "notes/x.md": false, "~/.beans/BEANS.md": true,
+		"~/.beans/memories/x.md": false, ".beans/memories/deep/rules/x.md": false,
+		"@ops/BEANS.md": true, "@ops/a/beans.md": true, "@ops/.beans/rules/x.md": true, "@ops/.beans/memories/x.md": false, "@ops/x.md": false,
 	} {
-		require.Equal(t, want, instructs(stored, curatedNames), "%s", stored)
+		require.Equal(t, want, place(name).instructs(), "%s", name)
 	}
 }
 
-// Whatever name a user sends, its path stays in the mirror, and in what the user may see.
-func FuzzStoredAs(f *testing.F) {
-	for _, name := range []string{"a.md", "@ops/a.md", "@ops/../web/a.md", "~/.beans/a.md", "../a.md", "~/.beans/../../bob/.beans/a.md", "%2e%2e/a.md", "a/\u202e.md", `..\a.md`, "~/.beans/memories/a.md\x00.md", ".beans/rules/x.md"} {
-		f.Add("ann", name)
-	}
-	f.Add("bob", "users/ann/.beans/x.md")
-	f.Fuzz(func(t *testing.T, user, name string) {
-		if checkName("user", user) != nil {
-			return
-		}
-		p, other := service.Principal{User: user, Teams: []string{"ops"}}, service.Principal{User: user + "x", Teams: []string{"web"}}
-		stored, err := storedAs(p, name)
-		if err != nil {
-			return
-		}
-		if path.Clean(stored) != stored || !filepath.IsLocal(filepath.FromSlash(stored)) {
-			t.Errorf("%q is stored as %q", name, stored)
-		}
-		if !strings.HasPrefix(stored, sharedFolder+"/") && !strings.HasPrefix(stored, usersFolder+"/"+user+"/"+hidden+"/") && !strings.HasPrefix(stored, teamsFolder+"/ops/") {
-			t.Errorf("%q of %s is stored as %q", name, user, stored)
-		}
-		if got := shownAs(p, stored); got != name {
-			t.Errorf("%q is stored as %q and shown as %q", name, stored, got)
-		}
-		if shown := shownAs(other, stored); shown != "" && !strings.HasPrefix(stored, sharedFolder+"/") {
-			t.Errorf("%q of %s is shown to another as %q", name, user, shown)
-		}
-		instructs(stored, curatedNames)
-	})
-}
-
-// What passes the check is a file below one of the three folders, and no name has a place twice.
-func FuzzCheckStored(f *testing.F) {
-	for _, name := range []string{"shared/a.md", "teams/ops/a.md", "teams/a.md", "shared/@ops/a.md", "users/ann/.beans/a.md", "users/ann/a.md", "users/../shared/a.md", "shared/.beans/config.yaml", "shared", "users/ann", "a.md", "shared//a.md", "shared/a.md/"} {
+// Whatever name a user sends, its file stays on the desk, where its scope is, and no other name is
+// of that file.
+func FuzzPlaces(f *testing.F) {
+	for _, name := range []string{"a.md", "@ops/a.md", "@ops/../web/a.md", "~/.beans/a.md", "../a.md", "~/.beans/../../bob/.beans/a.md", "%2e%2e/a.md", "a/\u202e.md", `..\a.md`, "~/.beans/memories/a.md\x00.md", ".beans/rules/x.md", "shared/a.md", "teams/ops/a.md"} {
 		f.Add(name)
 	}
-	f.Fuzz(func(t *testing.T, stored string) {
-		if checkStored(stored) != nil {
+	f.Fuzz(func(t *testing.T, name string) {
+		p := service.Principal{User: "ann", Teams: []string{"ops"}}
+		if checkPath(p, name) != nil {
 			return
 		}
-		if path.Clean(stored) != stored || !filepath.IsLocal(filepath.FromSlash(stored)) || strings.ContainsAny(stored, "\\:\x00") {
-			t.Errorf("%q passes", stored)
+		at := place(name)
+		file := at.file()
+		if path.Clean(file) != file || !filepath.IsLocal(filepath.FromSlash(file)) || strings.ContainsAny(file, "\\:\x00") {
+			t.Errorf("%q is the file %q", name, file)
 		}
-		parts := strings.Split(stored, "/")
-		p := service.Principal{User: "ann"}
-		switch parts[0] {
-		case usersFolder:
-			p.User = parts[1]
-		case teamsFolder:
-			p.Teams = []string{parts[1]}
+		folder := map[postgres.ScopeKind]string{postgres.Shared: sharedFolder + "/", postgres.Team: teamsFolder + "/ops/", postgres.User: homeFolder + "/" + hidden + "/"}[at.kind]
+		if !strings.HasPrefix(file, folder) || nameAt(file) != name {
+			t.Errorf("%q is the file %q, whose name is %q", name, file, nameAt(file))
 		}
-		shown := shownAs(p, stored)
-		if shown == "" {
-			t.Errorf("%q is shown to nobody", stored)
-		}
-		if again, err := storedAs(p, shown); err == nil && again != stored {
-			t.Errorf("%q is shown as %q, which is stored as %q", stored, shown, again)
-		}
-		instructs(stored, curatedNames)
+		at.instructs()
 	})
 }

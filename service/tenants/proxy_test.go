@@ -1,7 +1,6 @@
 package tenants
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -18,7 +17,7 @@ import (
 )
 
 // A model is an upstream that says what it is asked.
-type model struct {
+type fakeModel struct {
 	*httptest.Server
 	key string // of the service, for it
 
@@ -28,8 +27,8 @@ type model struct {
 	answer http.HandlerFunc // nil says the request's body
 }
 
-func newModel(t *testing.T) *model {
-	m := &model{key: "upkey-" + word()}
+func newModel(t *testing.T) *fakeModel {
+	m := &fakeModel{key: "upkey-" + word()}
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.mu.Lock()
 		m.got, m.paths = append(m.got, r.Header.Clone()), append(m.paths, r.RequestURI)
@@ -45,7 +44,7 @@ func newModel(t *testing.T) *model {
 	return m
 }
 
-func (m *model) upstreams(t *testing.T, log *slog.Logger) []service.Upstream {
+func (m *fakeModel) upstreams(t *testing.T, log *slog.Logger) []service.Upstream {
 	forward, err := proxy.NewForwarder(m.URL+"/v1", proxy.ForwarderOptions{Discreet: true, Logger: log})
 	require.NoError(t, err)
 	t.Cleanup(forward.Close)
@@ -53,7 +52,7 @@ func (m *model) upstreams(t *testing.T, log *slog.Logger) []service.Upstream {
 }
 
 // testKeys requires that no request had a key of the service, nor a token for it.
-func (m *model) testKeys(t *testing.T) {
+func (m *fakeModel) testKeys(t *testing.T) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	require.NotEmpty(t, m.got)
@@ -66,7 +65,7 @@ func (m *model) testKeys(t *testing.T) {
 }
 
 // last returns the header and path of the last request.
-func (m *model) last() (http.Header, string) {
+func (m *fakeModel) last() (http.Header, string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.got) == 0 {
@@ -75,7 +74,7 @@ func (m *model) last() (http.Header, string) {
 	return m.got[len(m.got)-1], m.paths[len(m.paths)-1]
 }
 
-func (m *model) answering(answer http.HandlerFunc) {
+func (m *fakeModel) answering(answer http.HandlerFunc) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answer, m.got, m.paths = answer, nil, nil
@@ -85,7 +84,7 @@ const asked = `{"model": "x", "messages": [{"role": "user", "content": "what is 
 
 // Chats get the memory of the key's owner on their way to a model, which gets the right key.
 func TestProxy(t *testing.T) {
-	w := newWorld(t, memoryStorage)
+	w := newWorld(t)
 	w.fill([]string{"acme"}, []string{"ann"})
 	p := w.people[0]
 	require.True(t, w.control(probes[15], p, 0), "the memory is known")
@@ -145,7 +144,7 @@ func TestProxy(t *testing.T) {
 
 // What an upstream says about the service's key, or where it is, is not for clients.
 func TestProxyKeepsQuiet(t *testing.T) {
-	w := newWorld(t, memoryStorage)
+	w := newWorld(t)
 	w.fill([]string{"acme"}, []string{"ann"})
 	c := call{method: "POST", tenant: "acme", path: "/proxy/model/v1/chat/completions", key: bearer(w.people[0].read), body: asked}
 	w.model.answering(func(rw http.ResponseWriter, r *http.Request) {
@@ -171,7 +170,7 @@ func TestProxyKeepsQuiet(t *testing.T) {
 
 // Answers come as the model says them, until the key is revoked.
 func TestProxyStreams(t *testing.T) {
-	w := newWorld(t, memoryStorage)
+	w := newWorld(t)
 	w.fill([]string{"acme"}, []string{"ann"})
 	p := w.people[0]
 	w.model.answering(func(rw http.ResponseWriter, r *http.Request) {
@@ -190,25 +189,9 @@ func TestProxyStreams(t *testing.T) {
 	_, err = io.ReadFull(response.Body, first)
 	require.NoError(t, err)
 	require.Equal(t, "data: one\n\n", string(first))
-	require.NoError(t, w.registry.RevokeKey(t.Context(), "test", "acme", p.write.ID))
+	w.must(call{method: "DELETE", tenant: "acme", path: "/keys/" + p.write.ID, key: bearer(p.admin)})
 	begun := time.Now()
 	_, err = io.ReadAll(response.Body)
 	require.Error(t, err, "the answer is not whole")
 	require.Less(t, time.Since(begun), 20*time.Second)
-}
-
-// A chat passes while the storage does not answer, without memory, and within its time.
-func TestProxyWithoutStorage(t *testing.T) {
-	storage := memoryStorage(t)
-	w := newWorld(t, func(*testing.T) testStorage { return storage })
-	w.fill([]string{"acme"}, []string{"ann"})
-	p := w.people[0]
-	c := call{method: "POST", tenant: "acme", path: "/proxy/model/v1/chat/completions", key: bearer(p.read), body: asked}
-	require.True(t, w.control(probes[15], p, 0))
-	storage.open(Documents(p.ids)).(*memoryLog).setFault(func(string, bool) error { return errors.New("the storage is away") })
-	time.Sleep(2 * testFreshness)
-	a := w.must(c)
-	require.Equal(t, "0", a.header.Get("X-Memcore-Injected"), a.text)
-	require.NotEmpty(t, a.header.Get("X-Memcore-Reason"))
-	require.Contains(t, a.text, asked)
 }

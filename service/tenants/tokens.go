@@ -18,27 +18,29 @@ import (
 const tokenKey = "oidc"
 
 // withToken returns the principal of a token for a tenant.
-func withToken(ctx context.Context, o Options, tenant, token string) (p service.Principal, err error) {
-	id, err := o.Tokens.Verify(ctx, token)
+func (n *Node) withToken(ctx context.Context, tenant, token string) (p service.Principal, err error) {
+	id, err := n.o.Tokens.Verify(ctx, token)
 	switch {
 	case kind.Of(err) == kind.Unavailable:
-		o.Logger.Warn("a token was not verified", "error", err)
+		n.o.Logger.Warn("a token was not verified", "error", err)
 		return p, &httpapi.Error{Status: http.StatusServiceUnavailable, Message: "the issuer of tokens does not answer: try again"}
 	case err != nil:
 		return p, err
 	case id.Tenant != tenant:
 		return p, kind.As(kind.Forbidden, errors.New("the token is for another tenant"))
 	}
-	known, err := o.Registry.Tenant(ctx, tenant)
+	teams, err := teamsOfGroups(id.Teams)
+	if err != nil {
+		return p, err
+	}
+	of, err := n.o.DB.ByName(ctx, tenant, userOf(id.User), teams)
 	if kind.Of(err) == kind.NotFound {
 		err = service.Refused("there is no tenant %.80q here, which the token is for", tenant)
 	}
 	if err != nil {
 		return p, err
 	}
-	p = service.Principal{Tenant: known.Name, TenantID: known.ID, User: userOf(id.User), Key: tokenKey, Right: id.Right, Expires: id.Expires}
-	p.Teams, err = teamsOfGroups(id.Teams)
-	return p, err
+	return principalOf(of, tokenKey, id.Right, id.Expires), nil
 }
 
 // hashedUser begins the names of users whose subject is no valid name here.

@@ -30,7 +30,7 @@ func TestTraces(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	traces, end, err := service.Traces(t.Context(), "v1.2.3", func(error) {})
 	require.NoError(t, err)
-	w := newWorldOf(t, memoryStorage, nil, func(o *Options) { o.Traces = traces })
+	w := newWorldOf(t, nil, func(o *Options) { o.Traces = traces })
 	w.fill([]string{"acme"}, []string{"ann"})
 	p := w.people[0]
 	ids := map[string]string{}

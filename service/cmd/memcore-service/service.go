@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,115 +20,105 @@ import (
 
 	"github.com/memcore/memcore/inject/proxy"
 	"github.com/memcore/memcore/internal/kind"
-	"github.com/memcore/memcore/internal/text/plain"
-	"github.com/memcore/memcore/internal/userdir"
 	"github.com/memcore/memcore/internal/web/overload"
 	"github.com/memcore/memcore/service"
-	"github.com/memcore/memcore/service/store"
-	"github.com/memcore/memcore/service/store/changelog"
-	"github.com/memcore/memcore/service/store/objects"
+	"github.com/memcore/memcore/service/postgres"
 	"github.com/memcore/memcore/service/tenants"
 )
 
 // serviceOptions are the flags of a node.
 type serviceOptions struct {
-	storage   objects.Place
+	database  string
 	listen    string
 	metrics   string
-	dir       string
-	freshness time.Duration
 	drain     time.Duration
+	keep      time.Duration
 	limits    service.Limits
-	mostOpen  int
 	upstreams []string
 	audit     string
 	tokens    tokenOptions
 }
 
-const defaultFreshness = 2 * time.Second
+// Environment variables that hold secrets, which no flag should.
+const (
+	databaseVariable = "MEMCORE_SERVICE_DATABASE"
+	operatorVariable = "MEMCORE_SERVICE_OPERATOR_KEY"
+)
+
+// minOperatorKey is the shortest key of the operator, in bytes.
+const minOperatorKey = 32
 
 func serviceCommand(a *cli) *cobra.Command {
 	var o serviceOptions
 	cmd := &cobra.Command{
 		Use:   "memcore-service",
-		Short: "Run a node of a memory service for many tenants, on object storage",
-		Long: `Run a node of a service in the foreground. What tenants store is on the storage; nodes keep nothing
-that cannot be lost, and any of them serves any tenant. See service/README.md.
-
-Keys of the storage come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
+		Short: "Run a node of a memory service for many tenants, on PostgreSQL",
+		Long: `Run a node of a service in the foreground. What tenants store is in the database that
+$MEMCORE_SERVICE_DATABASE names (postgres://…); nodes keep nothing, and any of them answers for
+anybody. Who has the key in $MEMCORE_SERVICE_OPERATOR_KEY manages tenants. See service/README.md.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runService(cmd.Context(), a, o) },
 	}
-	p := cmd.PersistentFlags()
-	p.StringVar(&o.storage.URI, "storage", os.Getenv("MEMCORE_SERVICE_STORAGE"), "`URI` of the storage: s3://bucket/prefix, or a folder (default: $MEMCORE_SERVICE_STORAGE)")
-	p.StringVar(&o.storage.Endpoint, "endpoint", os.Getenv("AWS_ENDPOINT"), "`URL` of an S3-compatible storage that is not Amazon's (default: $AWS_ENDPOINT)")
-	p.StringVar(&o.storage.Region, "region", "", "`REGION` of the storage (default: us-east-1)")
+	cmd.PersistentFlags().StringVar(&o.database, "database", "", "`URL` of the database (default: $MEMCORE_SERVICE_DATABASE, which other users of the machine do not see)")
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:7475", "`ADDRESS` for clients, without encryption: put a load balancer with TLS before it")
 	f.StringVar(&o.metrics, "metrics", "", "`ADDRESS` for /metrics (Prometheus); empty: none")
-	f.StringVar(&o.dir, "dir", "", "`DIR` for what the node can make again (default: memcore/node in the user's cache folder)")
-	f.DurationVar(&o.freshness, "freshness", defaultFreshness, "how old answers may be, and how long a revoked key may still work")
 	f.DurationVar(&o.drain, "drain", 5*time.Second, "how long the node says that it is not ready before it ends")
+	f.DurationVar(&o.keep, "keep", 7*24*time.Hour, "how long replaced and removed texts stay in the history")
 	f.Float64Var(&o.limits.PerSecond, "rate", 100, "requests a second that a tenant may send")
-	f.IntVar(&o.limits.MostDocuments, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
-	f.Int64Var(&o.limits.MostBytes, "most-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
-	f.Int64Var(&o.limits.MostEmbedded, "most-embedded", 0, "tokens of a tenant's documents that the node embeds in a day; 0: any number")
+	f.IntVar(&o.limits.MaxDocuments, "max-documents", 100_000, "documents that a tenant may have; 0: any number")
+	f.Int64Var(&o.limits.MaxBytes, "max-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
+	f.Int64Var(&o.limits.MaxEmbedded, "max-embedded", 0, "tokens of a tenant's documents that the node embeds in a day; 0: any number")
 	f.StringVar(&o.audit, "audit", "", "`FILE` that gets a line for each request: who read what, without texts; -: standard output")
-	f.IntVar(&o.mostOpen, "most-open", 1000, "tenants that stay on the node when nobody asks for them")
 	f.StringArrayVar(&o.upstreams, "upstream", nil, "`NAME=URL` of a model's server that clients reach below /proxy/NAME, with memory; $MEMCORE_UPSTREAM_KEY_NAME has a key for it; may be repeated")
 	o.tokens.addFlags(f)
-	cmd.AddCommand(tenantCommand(a, &o), keyCommand(a, &o))
+	cmd.AddCommand(migrateCommand(a, &o), tenantCommand(a), keyCommand(a), userCommand(a))
 	return cmd
 }
 
-// open opens the storage.
-func (o serviceOptions) open() (logs func(path string) store.Changelog, all store.Objects, err error) {
-	if o.storage.URI == "" {
-		return nil, nil, kind.Usagef("--storage is missing: s3://bucket/prefix, or a folder")
+// dsn returns the address of the database.
+func (o serviceOptions) dsn() (string, error) {
+	if dsn := cmp.Or(o.database, os.Getenv(databaseVariable)); dsn != "" {
+		return dsn, nil
 	}
-	if !strings.Contains(o.storage.URI, "://") {
-		if o.storage.URI, err = filepath.Abs(o.storage.URI); err != nil {
-			return nil, nil, err
-		}
-	}
-	if logs, err = changelog.Below(o.storage); err != nil {
-		return nil, nil, err
-	}
-	all, err = objects.Open(o.storage)
-	return logs, all, err
+	return "", kind.Hint(kind.Usagef("no database is named"), "set "+databaseVariable+", such as postgres://memcore@db/memcore")
 }
 
-// registry opens the tenants and keys, without a node.
-func (o serviceOptions) registry() (*tenants.Registry, error) {
-	_, all, err := o.open()
-	if err != nil {
-		return nil, err
+func migrateCommand(a *cli, o *serviceOptions) *cobra.Command {
+	return &cobra.Command{
+		Use: "migrate", Short: "Make the tables in the database, or update them", Args: arguments(cobra.NoArgs, "none"),
+		Long: `Make or update the tables, in the schema memcore, as a role that owns them. It may run again, and
+beside nodes of this release and the one before. Nodes connect as another role, which gets no more
+than they need: grant it memcore_node.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dsn, err := o.dsn()
+			if err != nil {
+				return err
+			}
+			if err := postgres.Migrate(cmd.Context(), dsn); err != nil {
+				return err
+			}
+			return a.print("the tables are those of this release\n")
+		},
 	}
-	return tenants.NewRegistry(all, o.freshness), nil
 }
 
 func runService(ctx context.Context, a *cli, o serviceOptions) error {
-	if o.freshness < 100*time.Millisecond {
-		return kind.Usagef("--freshness is %v, want at least 100ms", o.freshness)
-	}
 	upstreams, err := upstreamsOf(o.upstreams, a.Log)
 	if err != nil {
 		return err
+	}
+	operator := os.Getenv(operatorVariable)
+	if operator != "" && len(operator) < minOperatorKey {
+		return kind.Hint(kind.Usagef("%s has %d bytes, want at least %d", operatorVariable, len(operator), minOperatorKey), "openssl rand -hex 32 makes one")
 	}
 	tokens, err := o.tokens.verifier(ctx, a.Log)
 	if err != nil {
 		return err
 	}
-	logs, all, err := o.open()
+	dsn, err := o.dsn()
 	if err != nil {
 		return err
-	}
-	if o.dir == "" {
-		cache, err := userdir.Cache()
-		if err != nil {
-			return kind.Hint(err, "name a folder with --dir")
-		}
-		o.dir = filepath.Join(cache, "node")
 	}
 	audit, err := openAudit(a, o.audit)
 	if err != nil {
@@ -140,14 +129,17 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 		return err
 	}
 	defer endTraces()
-	node, err := tenants.NewNode(tenants.Options{
-		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Tokens: tokens, Dir: o.dir, Workspace: a.Workspace,
-		Freshness: o.freshness, MostOpen: o.mostOpen, Limits: o.limits, Audit: audit, Traces: traces, Logger: a.Log,
-	})
+	db, err := postgres.Open(ctx, dsn, postgres.Options{Logger: a.Log})
 	if err != nil {
 		return err
 	}
-	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), Upstreams: upstreams,
+	defer db.Close()
+	node, err := tenants.NewNode(tenants.Options{DB: db, Tokens: tokens, Workspace: a.Workspace, Limits: o.limits, Keep: o.keep,
+		Audit: audit, Traces: traces, Logger: a.Log})
+	if err != nil {
+		return err
+	}
+	server := service.New(service.Options{Node: node, OperatorKey: operator, Version: version(), Upstreams: upstreams,
 		Issuer: o.tokens.Issuer, Scopes: o.tokens.scopes, PublicURL: o.tokens.publicURL, Audit: audit, Traces: traces, Logger: a.Log})
 	return errors.Join(listenAndServe(ctx, a, o, server), node.Close(), audit.Close())
 }
@@ -242,174 +234,4 @@ func listenAndServe(ctx context.Context, a *cli, o serviceOptions, s *service.Se
 		return server.Close()
 	}
 	return nil
-}
-
-func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
-	cmd := &cobra.Command{Use: "tenant", Short: "List, create, change and delete the tenants of a service", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
-	cmd.AddCommand(&cobra.Command{
-		Use: "list", Short: "List the tenants", Args: arguments(cobra.NoArgs, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := o.registry()
-			if err != nil {
-				return err
-			}
-			all := []tenants.Tenant{}
-			for t, err := range r.Tenants(cmd.Context()) {
-				if err != nil {
-					return err
-				}
-				if a.json {
-					all = append(all, t)
-				} else if err := a.print(plain.Line("%s  since %s%s\n", t.Name, t.Created.Format(time.DateOnly), ownOf(t))); err != nil {
-					return err
-				}
-			}
-			if a.json {
-				return a.printJSON(all)
-			}
-			return nil
-		},
-	}, &cobra.Command{
-		Use: "create NAME", Short: "Create a tenant", Args: arguments(cobra.ExactArgs(1), "the name of a tenant"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := o.registry()
-			if err != nil {
-				return err
-			}
-			t, err := r.CreateTenant(cmd.Context(), operator, args[0])
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(t)
-			}
-			return a.print(fmt.Sprintf("created %s; 'memcore-service key create --tenant %s --user NAME' makes a key\n", t.Name, t.Name))
-		},
-	}, setTenantCommand(a, o), deleteTenantCommand(a, o))
-	return cmd
-}
-
-// operator names whoever changes the storage itself.
-const operator = "operator"
-
-func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a tenant with its keys, documents and history", Args: arguments(cobra.ExactArgs(1), "the name of a tenant"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !yes {
-				return kind.Hint(kind.Usagef("deleting %s cannot be undone", args[0]), "add --yes")
-			}
-			logs, all, err := o.open()
-			if err != nil {
-				return err
-			}
-			r := tenants.NewRegistry(all, o.freshness)
-			_, err = r.RemoveTenant(cmd.Context(), operator, args[0])
-			if err != nil && kind.Of(err) != kind.NotFound {
-				return err
-			}
-			ids, errRemoved := r.Removed(cmd.Context(), args[0]) // also those of a deletion that was interrupted
-			if errRemoved != nil || len(ids) == 0 {
-				return cmp.Or(err, errRemoved)
-			}
-			select { // until then nodes may take the keys, and write
-			case <-time.After(o.freshness):
-			case <-cmd.Context().Done():
-				return kind.Hint(fmt.Errorf("the keys of %s are revoked, but its documents are still in the storage: %w", args[0], cmd.Context().Err()), "delete it again")
-			}
-			for _, id := range ids {
-				left, err := tenants.Delete(cmd.Context(), logs, all, id)
-				if err != nil || left > 0 {
-					return kind.Hint(errors.Join(err, fmt.Errorf("the keys of %s are revoked, but %s of it are still in the storage below tenants/%s", args[0], plain.Count(left, "object"), id)), "delete it again")
-				}
-			}
-			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history; no object of it is left\n", args[0]))
-		},
-	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "delete it")
-	cmd.Flags().DurationVar(&o.freshness, "freshness", defaultFreshness, "that of the nodes: what is stored is removed once they no longer take the keys")
-	return cmd
-}
-
-func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
-	var tenant string
-	cmd := &cobra.Command{Use: "key", Short: "List, create and revoke the keys of a tenant", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
-	cmd.PersistentFlags().StringVar(&tenant, "tenant", "", "`NAME` of the tenant")
-	cmd.AddCommand(&cobra.Command{
-		Use: "list", Short: "List the keys", Args: arguments(cobra.NoArgs, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := o.registry()
-			if err != nil {
-				return err
-			}
-			if _, err := r.Tenant(cmd.Context(), tenant); err != nil {
-				return err
-			}
-			all, err := r.Keys(cmd.Context(), tenant)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(all)
-			}
-			var b strings.Builder
-			for _, k := range all {
-				expires := "never"
-				if !k.Expires.IsZero() {
-					expires = k.Expires.Format(time.DateOnly)
-				}
-				fmt.Fprintln(&b, plain.Line("%s  user %s, %s, since %s, expires %s  %s", k.ID, plain.Member(k.User, k.Teams), k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
-			}
-			return a.print(b.String())
-		},
-	}, createKeyCommand(a, o, &tenant), &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a key", Args: arguments(cobra.ExactArgs(1), "the ID of a key"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := o.registry()
-			if err != nil {
-				return err
-			}
-			if err := r.RevokeKey(cmd.Context(), operator, tenant, args[0]); err != nil {
-				return err
-			}
-			return a.print(fmt.Sprintf("revoked; no node takes it after --freshness (%v by default)\n", defaultFreshness))
-		},
-	})
-	return cmd
-}
-
-func createKeyCommand(a *cli, o *serviceOptions, tenant *string) *cobra.Command {
-	k := service.Key{}
-	var right string
-	var expires time.Duration
-	cmd := &cobra.Command{
-		Use: "create", Short: "Make a key and print it once", Args: arguments(cobra.NoArgs, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := o.registry()
-			if err != nil {
-				return err
-			}
-			k.Tenant, k.Right = *tenant, service.Right(right)
-			if expires != 0 {
-				k.Expires = time.Now().Add(expires).UTC().Truncate(time.Second)
-			}
-			made, err := r.CreateKey(cmd.Context(), operator, k)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(made)
-			}
-			a.note("key %s of %s in %s, right %s; it is shown only now", made.ID, plain.Member(made.User, made.Teams), made.Tenant, made.Right)
-			return a.print(made.Secret + "\n")
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&k.User, "user", "", "`NAME` of the user")
-	f.StringSliceVar(&k.Teams, "team", nil, "`NAME` of a team whose memory the user shares; may be repeated")
-	f.StringVar(&k.Name, "name", "", "`TEXT` that says what the key is for")
-	f.StringVar(&right, "right", string(service.Write), "`RIGHT`: read, write or admin")
-	f.DurationVar(&expires, "expires", 0, "`AGE` at which it expires, such as 720h; 0: never")
-	return cmd
 }
