@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
@@ -128,16 +129,13 @@ func (db *DB) Contents(ctx context.Context, p Principal, e Embedder) (core.Conte
 	if err != nil {
 		return c, err
 	}
-	var parts []*keyword.Part
 	var changed []string
 	for i, h := range now {
-		parts, c.Layers = append(parts, h.part), append(c.Layers, h.layer)
+		c.Layers = append(c.Layers, h.layer)
 		changed = append(changed, fmt.Sprintf("%d:%d", s.scopes[i], h.changed))
 	}
 	c.Revision = strings.Join(changed, " ")
-	c.Keywords = words{keyword.Over(parts, func(ctx context.Context, ids []string) ([]store.Record, error) {
-		return db.records(ctx, s, `r.id = any ($2)`, ids)
-	}), db, s}
+	c.Keywords = db.wordsOf(s, model, now)
 	c.Digests = func(ctx context.Context, paths []string) (map[string][]byte, error) { return db.digests(ctx, s, paths) }
 	return c, nil
 }
@@ -147,6 +145,43 @@ type words struct {
 	*keyword.Reader
 	db      *DB
 	session session
+	model   int16
+	missed  *atomic.Bool // a record is gone since the look
+}
+
+func (db *DB) wordsOf(s session, model int16, now []*held) words {
+	var parts []*keyword.Part
+	for _, h := range now {
+		parts = append(parts, h.part)
+	}
+	missed := new(atomic.Bool)
+	return words{keyword.Over(parts, func(ctx context.Context, ids []string) ([]store.Record, error) {
+		all, err := db.records(ctx, s, `r.id = any ($2)`, ids)
+		if len(all) < len(ids) {
+			missed.Store(true)
+		}
+		return all, err
+	}), db, s, model, missed}
+}
+
+// mostLooks bounds how often a question is asked again.
+const mostLooks = 4
+
+// Match implements store.KeywordSearch. A document that is written again while it is asked for has other
+// records then, so that it would not be found at all: the question is asked of what there is now.
+func (w words) Match(ctx context.Context, query string, k int, f store.Filter) (store.Matches, error) {
+	for range mostLooks {
+		matches, err := w.Reader.Match(ctx, query, k, f)
+		if err != nil || !w.missed.Load() {
+			return matches, err
+		}
+		now, err := w.db.look(ctx, w.session, w.model)
+		if err != nil {
+			return matches, err
+		}
+		w = w.db.wordsOf(w.session, w.model, now)
+	}
+	return w.Reader.Match(ctx, query, k, f)
 }
 
 // Document implements store.KeywordSearch.

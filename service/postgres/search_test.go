@@ -64,6 +64,19 @@ func TestContentsAreFresh(t *testing.T) {
 	require.NotEqual(t, c.Revision, next.Revision)
 }
 
+// A document that is written again after a question has looked is found as it is now.
+func TestAWriteWhileAQuestionRuns(t *testing.T) {
+	w := newWorld(t)
+	w.put(w.as("ann"), "a.md", "milk\ntea one")
+	c, err := w.db.Contents(t.Context(), w.as("ann"), embedder)
+	require.NoError(t, err)
+	w.put(w.as("ann"), "a.md", "tea two")
+	matches, err := c.Keywords.Match(t.Context(), "tea", 10, store.Filter{})
+	require.NoError(t, err)
+	require.Len(t, matches.Hits, 1)
+	require.Equal(t, "tea two", matches.Hits[0].Record.Text)
+}
+
 // A write that commits after a later one is seen, too: nothing depends on the order of numbers.
 func TestContentsSeeLateCommits(t *testing.T) {
 	w := newWorld(t)
