@@ -131,6 +131,13 @@ create table memcore.embedding (
 alter table memcore.embedding alter column vector set storage external;
 create index embedding_of_document on memcore.embedding (scope, path);
 
+-- ANALYZE copies values into the catalogue, where those of a table that is empty now stay for good.
+alter table memcore.revision alter text set statistics 0;
+alter table memcore.document alter indexed set statistics 0, alter digest set statistics 0;
+alter table memcore.record alter headings set statistics 0, alter aliases set statistics 0, alter text set statistics 0,
+	alter before set statistics 0, alter after set statistics 0, alter words set statistics 0;
+alter table memcore.embedding alter vector set statistics 0;
+
 -- Documents with records without vectors.
 create table memcore.waiting (
 	scope bigint not null,
