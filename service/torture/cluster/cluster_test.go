@@ -10,10 +10,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +26,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,6 +43,7 @@ type tenant struct {
 	name, key string
 	documents []*counted
 	shared    counted // changed by all writers of the tenant, with If-Match
+	pair      counted // two documents that are written in one step
 }
 
 // A counted document says how often it was written.
@@ -48,6 +54,7 @@ type counted struct {
 	acked     int   // count of the last acknowledged write
 	version   int64 // that has it
 	attempted int
+	done      int // writes that were acknowledged
 	unknown   int // writes without an answer
 }
 
@@ -55,15 +62,29 @@ const documentsPerTenant = 3
 
 // counts are what came of an attack.
 type counts struct {
-	writes, unknown, reads, retrievals, refused, kills, stops, cuts atomic.Int64
+	writes, unknown, reads, searches, refused, kills, crashes, stops, cuts atomic.Int64
+
+	mu   sync.Mutex
+	said map[string]int // by what a service that does not answer says
 }
+
+// unanswered notes what an answer or error says, without the addresses in it.
+func (c *counts) unanswered(r reply, err error) {
+	why := fmt.Sprintf("%d %.120s", r.status, r.body)
+	if err != nil {
+		_, why, _ = strings.Cut(err.Error(), "\": ")
+		why = addresses.ReplaceAllString(why, "…")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said[why]++
+}
+
+var addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
 func TestCluster(t *testing.T) {
 	minutes, most := setting("MEMCORE_CLUSTER_MINUTES", 1), setting("MEMCORE_CLUSTER_TENANTS", 12)
 	m := newMachine(t, 3)
-	for _, n := range m.nodes {
-		waitFor(t, "http://"+n.address+"/ready")
-	}
 	tenants := make([]*tenant, most)
 	var making sync.WaitGroup
 	limit := make(chan bool, 4)
@@ -71,9 +92,7 @@ func TestCluster(t *testing.T) {
 		making.Go(func() {
 			limit <- true
 			defer func() { <-limit }()
-			name := fmt.Sprintf("tenant-%d", i)
-			m.run("tenant", "create", name)
-			tn := &tenant{name: name, key: m.run("key", "create", "--tenant", name, "--user", "writer", "--right", "admin"), shared: counted{path: "shared.md"}}
+			tn := m.newTenant(fmt.Sprintf("tenant-%d", i))
 			for d := range documentsPerTenant {
 				tn.documents = append(tn.documents, &counted{path: fmt.Sprintf("notes/%d.md", d)})
 			}
@@ -83,18 +102,19 @@ func TestCluster(t *testing.T) {
 	making.Wait()
 	require.False(t, t.Failed())
 
-	var c counts
+	c := counts{said: map[string]int{}}
 	ctx, stop := context.WithTimeout(t.Context(), time.Duration(minutes)*time.Minute)
 	defer stop()
 	var work sync.WaitGroup
-	for w := range 8 {
-		work.Go(func() { m.write(ctx, t, &c, tenants, w) })
+	for range 8 {
+		work.Go(func() { m.write(ctx, t, &c, tenants) })
 		work.Go(func() { m.read(ctx, t, &c, tenants) })
 	}
 	for range 2 {
 		work.Go(func() { m.changeShared(ctx, t, &c, tenants) })
+		work.Go(func() { m.changePair(ctx, t, &c, tenants) })
 	}
-	work.Go(func() { m.disturb(ctx, &c) })
+	work.Go(func() { m.disturb(ctx, t, &c) })
 	work.Wait()
 
 	// All is well again.
@@ -107,29 +127,57 @@ func TestCluster(t *testing.T) {
 	for i, tn := range tenants {
 		m.check(t, tn, i < setting("MEMCORE_CLUSTER_COMPARED", 5))
 	}
-	t.Logf("cluster: %d tenants, %d minutes: %d writes acknowledged, %d without an answer, %d reads, %d retrievals, %d refused; %d kills, %d stops, %d cuts of the link",
-		most, minutes, c.writes.Load(), c.unknown.Load(), c.reads.Load(), c.retrievals.Load(), c.refused.Load(), c.kills.Load(), c.stops.Load(), c.cuts.Load())
-	require.NotZero(t, c.writes.Load())
-	require.NotZero(t, c.kills.Load())
+	t.Logf("cluster: %d tenants, %d minutes: %d writes acknowledged, %d without an answer, %d reads, %d searches, %d refused; %d kills of nodes, %d crashes and restarts of the server, %d stops, %d cuts of the link",
+		most, minutes, c.writes.Load(), c.unknown.Load(), c.reads.Load(), c.searches.Load(), c.refused.Load(), c.kills.Load(), c.crashes.Load(), c.stops.Load(), c.cuts.Load())
+	for _, why := range slices.Sorted(maps.Keys(c.said)) {
+		t.Logf("not answered: %d × %s", c.said[why], why)
+	}
+	for what, n := range map[string]int64{"writes": c.writes.Load(), "reads": c.reads.Load(), "searches": c.searches.Load(), "kills": c.kills.Load()} {
+		require.NotZero(t, n, what)
+	}
 }
 
 func (m *machine) anyNode() *node { return m.nodes[rand.IntN(len(m.nodes))] }
 
-func text(d *counted, count int) string {
-	return fmt.Sprintf("# %s\n\nThe count of %s is %d.\n", d.path, d.path, count)
+func text(path string, count int) string {
+	return fmt.Sprintf("# %s\n\nThe count of %s is %d.\n", path, path, count)
 }
 
-func countOf(body []byte) int {
-	_, after, _ := strings.Cut(string(body), " is ")
-	n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(after), "."))
+// countOf returns -1 for what is no whole text.
+func countOf(body string) int {
+	_, after, _ := strings.Cut(body, " is ")
+	number, rest, whole := strings.Cut(after, ".")
+	n, err := strconv.Atoi(number)
+	if !whole || strings.TrimSpace(rest) != "" {
+		return -1
+	}
 	if err != nil {
 		return -1
 	}
 	return n
 }
 
+// note takes the answer to a write of a document, which its caller has locked.
+func (d *counted) note(t *testing.T, c *counts, count int, r reply, err error) {
+	switch {
+	case err == nil && r.status == 200:
+		d.acked, d.version = count, r.version
+		d.done++
+		c.writes.Add(1)
+	case err == nil && (r.status == 429 || r.status == 409):
+		c.refused.Add(1)
+	case err == nil && r.status != 503: // 500 says nothing of what went wrong
+		t.Errorf("write of %s: %d %s", d.path, r.status, r.body)
+	default:
+		d.unknown++
+		c.unknown.Add(1)
+		c.unanswered(r, err)
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
 // write counts documents up. One writer has a document at a time, as one session of an agent has.
-func (m *machine) write(ctx context.Context, t *testing.T, c *counts, tenants []*tenant, w int) {
+func (m *machine) write(ctx context.Context, t *testing.T, c *counts, tenants []*tenant) {
 	for ctx.Err() == nil {
 		tn := tenants[rand.IntN(len(tenants))]
 		d := tn.documents[rand.IntN(len(tn.documents))]
@@ -137,26 +185,41 @@ func (m *machine) write(ctx context.Context, t *testing.T, c *counts, tenants []
 			continue
 		}
 		d.attempted++
-		r, err := m.anyNode().ask(ctx, tn.key, "PUT", tn.name+"/documents/"+d.path, text(d, d.attempted))
-		switch {
-		case err == nil && r.status == 200:
-			d.acked, d.version = d.attempted, r.version
-			c.writes.Add(1)
-		case err != nil || r.status >= 500:
-			d.unknown++
-			c.unknown.Add(1)
-			time.Sleep(50 * time.Millisecond)
-		default:
-			if r.status != 429 && r.status != 409 {
-				t.Errorf("PUT %s of %s: %d %s", d.path, tn.name, r.status, r.body)
-			}
-			c.refused.Add(1)
-		}
+		r, err := m.anyNode().ask(ctx, tn.key, "PUT", tn.name+"/documents/"+d.path, text(d.path, d.attempted))
+		d.note(t, c, d.attempted, r, err)
 		d.mu.Unlock()
 	}
 }
 
-// read looks for documents that are older than what was acknowledged before.
+// pairs are the documents of a tenant that are written together.
+var pairs = []string{"pair/left.md", "pair/right.md"}
+
+// changePair counts two documents up in one step.
+func (m *machine) changePair(ctx context.Context, t *testing.T, c *counts, tenants []*tenant) {
+	for ctx.Err() == nil {
+		tn := tenants[rand.IntN(len(tenants))]
+		d := &tn.pair
+		if !d.mu.TryLock() {
+			continue
+		}
+		d.attempted++
+		var archive bytes.Buffer
+		out := tar.NewWriter(&archive)
+		for _, path := range pairs {
+			body := text(path, d.attempted)
+			require.NoError(t, out.WriteHeader(&tar.Header{Name: path, Mode: 0o600, Size: int64(len(body))}))
+			_, err := io.WriteString(out, body)
+			require.NoError(t, err)
+		}
+		require.NoError(t, out.Close())
+		r, err := m.anyNode().ask(ctx, tn.key, "POST", tn.name+"/import", archive.String())
+		d.note(t, c, d.attempted, r, err)
+		d.mu.Unlock()
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// read looks for documents and hits that are older than what was acknowledged before.
 func (m *machine) read(ctx context.Context, t *testing.T, c *counts, tenants []*tenant) {
 	for ctx.Err() == nil {
 		tn := tenants[rand.IntN(len(tenants))]
@@ -166,26 +229,34 @@ func (m *machine) read(ctx context.Context, t *testing.T, c *counts, tenants []*
 		}
 		acked, version := d.acked, d.version
 		d.mu.Unlock()
-		n := m.anyNode()
-		if rand.IntN(4) == 0 {
-			r, err := n.ask(ctx, tn.key, "POST", tn.name+"/retrieve", `{"query": "What is the count of `+d.path+`?"}`)
-			if err == nil && r.status == 200 {
-				c.retrievals.Add(1)
-			}
-			continue
-		}
 		if acked == 0 {
 			continue
 		}
-		r, err := n.ask(ctx, tn.key, "GET", tn.name+"/documents/"+d.path, "", "Memcore-At-Least", fmt.Sprint(version))
+		n, atLeast := m.anyNode(), []string{"Memcore-At-Least", fmt.Sprint(version)}
+		var r reply
+		var err error
+		searched := rand.IntN(4) == 0
+		if searched {
+			r, err = n.ask(ctx, tn.key, "POST", tn.name+"/search", `{"query": "What is the count of `+d.path+`?"}`, atLeast...)
+		} else {
+			r, err = n.ask(ctx, tn.key, "GET", tn.name+"/documents/"+d.path, "", atLeast...)
+		}
 		switch {
-		case err != nil || r.status >= 500 || r.status == 429:
+		case err != nil || r.status == 503 || r.status == 429:
 			c.refused.Add(1)
+			c.unanswered(r, err)
 			time.Sleep(20 * time.Millisecond)
 		case r.status != 200:
-			t.Errorf("GET %s of %s at least %d: %d %s", d.path, tn.name, version, r.status, r.body)
-		case countOf(r.body) < acked || r.version < version:
-			t.Errorf("GET %s of %s: count %d in version %d, want at least %d and %d", d.path, tn.name, countOf(r.body), r.version, acked, version)
+			t.Errorf("read of %s of %s at least %d: %d %s", d.path, tn.name, version, r.status, r.body)
+		case searched:
+			var got result
+			r.decode(t, &got)
+			if count := got.countOf(d.path); count < acked {
+				t.Errorf("search for %s of %s at least %d: count %d, want at least %d: %s", d.path, tn.name, version, count, acked, r.body)
+			}
+			c.searches.Add(1)
+		case countOf(string(r.body)) < acked || r.version < version:
+			t.Errorf("GET %s of %s: count %d in version %d, want at least %d and %d", d.path, tn.name, countOf(string(r.body)), r.version, acked, version)
 		default:
 			c.reads.Add(1)
 		}
@@ -200,33 +271,24 @@ func (m *machine) changeShared(ctx context.Context, t *testing.T, c *counts, ten
 		before, err := n.ask(ctx, tn.key, "GET", tn.name+"/documents/"+d.path, "")
 		count, condition := 0, []string{"If-None-Match", "*"}
 		switch {
-		case err != nil || before.status >= 500 || before.status == 429:
+		case err != nil || before.status == 503 || before.status == 429:
 			time.Sleep(50 * time.Millisecond)
 			continue
 		case before.status == 200:
-			count, condition = countOf(before.body), []string{"If-Match", before.header.Get("ETag")}
+			count, condition = countOf(string(before.body)), []string{"If-Match", before.header.Get("ETag")}
 		}
-		r, err := n.ask(ctx, tn.key, "PUT", tn.name+"/documents/"+d.path, text(d, count+1), condition...)
+		r, err := n.ask(ctx, tn.key, "PUT", tn.name+"/documents/"+d.path, text(d.path, count+1), condition...)
 		d.mu.Lock()
-		switch {
-		case err == nil && r.status == 200:
-			d.acked++
-			c.writes.Add(1)
-		case err == nil && r.status == 409:
-			c.refused.Add(1)
-		default:
-			d.unknown++
-			c.unknown.Add(1)
-		}
+		d.note(t, c, count+1, r, err)
 		d.mu.Unlock()
 	}
 }
 
-// disturb kills and stops nodes and cuts the link until ctx ends.
-func (m *machine) disturb(ctx context.Context, c *counts) {
+// disturb kills and stops nodes, crashes and restarts the server, and cuts the link until ctx ends.
+func (m *machine) disturb(ctx context.Context, t *testing.T, c *counts) {
 	for ctx.Err() == nil {
 		n := m.anyNode()
-		switch rand.IntN(5) {
+		switch rand.IntN(6) {
 		case 0, 1:
 			n.kill()
 			c.kills.Add(1)
@@ -247,6 +309,15 @@ func (m *machine) disturb(ctx context.Context, c *counts) {
 			m.link.delay.Store(int64(rand.IntN(100)) * int64(time.Millisecond))
 			time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
 			m.link.delay.Store(0)
+		case 5:
+			end := m.database.Kill
+			if rand.IntN(3) == 0 {
+				end = m.database.Stop
+			}
+			assert.NoError(t, end())
+			c.crashes.Add(1)
+			time.Sleep(time.Duration(rand.IntN(1000)) * time.Millisecond)
+			assert.NoError(t, m.database.Start())
 		}
 		time.Sleep(time.Duration(500+rand.IntN(1500)) * time.Millisecond)
 	}
@@ -255,54 +326,89 @@ func (m *machine) disturb(ctx context.Context, c *counts) {
 // check compares a tenant on every node with what its writers know, with its history, and, if asked
 // to, with a fresh index of its documents.
 func (m *machine) check(t *testing.T, tn *tenant, compared bool) {
-	last := int64(0)
-	for _, d := range tn.documents {
-		last = max(last, d.version)
+	get := func(n *node, path string) (count int) {
+		r, err := n.ask(t.Context(), tn.key, "GET", tn.name+"/documents/"+path, "")
+		require.NoError(t, err)
+		if r.status == 404 {
+			return 0
+		}
+		require.Equal(t, 200, r.status, "%s", r.body)
+		return countOf(string(r.body))
 	}
+	written := func(path string) int { return len(m.history(t, tn, path)) }
 	for _, n := range m.nodes {
 		for _, d := range tn.documents {
-			r, err := n.ask(t.Context(), tn.key, "GET", tn.name+"/documents/"+d.path, "", "Memcore-At-Least", fmt.Sprint(last))
-			require.NoError(t, err)
-			switch count := countOf(r.body); {
-			case d.acked == 0 && r.status == 404:
-			case r.status != 200 || count < d.acked || count > d.attempted:
-				t.Errorf("%s of %s at the end: %d, count %d, want %d to %d", d.path, tn.name, r.status, count, d.acked, d.attempted)
+			if count := get(n, d.path); count < d.acked || count > d.attempted {
+				t.Errorf("%s of %s at the end: count %d, want %d to %d", d.path, tn.name, count, d.acked, d.attempted)
 			}
 		}
 	}
-	r, err := m.nodes[0].ask(t.Context(), tn.key, "GET", tn.name+"/history", "")
-	require.NoError(t, err)
-	var history struct {
-		Documents []struct {
-			Path    string
-			Version int64
-			Bytes   int
-		}
-	}
-	r.decode(t, &history)
-	written := map[string]int{}
-	for i, h := range history.Documents {
-		if written[h.Path]++; i > 0 && h.Version <= history.Documents[i-1].Version {
-			t.Errorf("history of %s: version %d after %d", tn.name, h.Version, history.Documents[i-1].Version)
-		}
-	}
 	for _, d := range tn.documents {
-		if n := written[d.path]; n < d.attempted-d.unknown-countRefused || n > d.attempted {
-			t.Errorf("%s of %s was written %d times, %d attempts, %d of them without an answer", d.path, tn.name, n, d.attempted, d.unknown)
-		}
+		d.countsOf(t, tn, written(d.path))
 	}
-	if r, err = m.nodes[1].ask(t.Context(), tn.key, "GET", tn.name+"/documents/"+tn.shared.path, ""); err == nil && r.status == 200 {
-		if count, s := countOf(r.body), &tn.shared; count < s.acked || count > s.acked+s.unknown || count != written[s.path] {
-			t.Errorf("%s of %s counts %d after %d acknowledged changes and %d without an answer; its history has %d", s.path, tn.name, count, s.acked, s.unknown, written[s.path])
-		}
+	shared := get(m.nodes[1], tn.shared.path)
+	tn.shared.countsOf(t, tn, shared)
+	if n := written(tn.shared.path); n != shared {
+		t.Errorf("%s of %s counts %d; its history has %d", tn.shared.path, tn.name, shared, n)
 	}
+	left, right := m.history(t, tn, pairs[0]), m.history(t, tn, pairs[1])
+	if len(left) != len(right) || get(m.nodes[0], pairs[0]) != get(m.nodes[2], pairs[1]) {
+		t.Errorf("a pair of %s that is written in one step has %d and %d revisions, and counts %d and %d", tn.name, len(left), len(right), get(m.nodes[0], pairs[0]), get(m.nodes[2], pairs[1]))
+	}
+	tn.pair.countsOf(t, tn, len(left))
 	if compared {
 		m.compare(t, tn)
 	}
 }
 
-// countRefused is how many attempts may have been refused without a change.
-const countRefused = 1 << 20
+// fits reports whether a document may have been written so often: each acknowledged write counts once,
+// one without an answer at most once.
+func (d *counted) fits(written int) bool { return written >= d.done && written <= d.done+d.unknown }
+
+func (d *counted) countsOf(t *testing.T, tn *tenant, written int) {
+	if !d.fits(written) {
+		t.Errorf("%s of %s was written %d times, %d writes were acknowledged and %d had no answer", d.path, tn.name, written, d.done, d.unknown)
+	}
+}
+
+// A missing and a doubled revision have to be found.
+func TestCountsFit(t *testing.T) {
+	d := counted{done: 5, unknown: 2}
+	for written, want := range map[int]bool{4: false, 5: true, 7: true, 8: false} {
+		assert.Equal(t, want, d.fits(written), written)
+	}
+	assert.Equal(t, 12, countOf(text("a.md", 12)))
+	assert.Equal(t, -1, countOf(text("a.md", 12)[:30]), "half a text")
+	assert.Equal(t, -1, countOf(text("a.md", 12)+text("a.md", 13)), "two texts")
+}
+
+// history returns the versions of a document, which have to ascend.
+func (m *machine) history(t *testing.T, tn *tenant, path string) (versions []int64) {
+	for before := ""; ; {
+		r, err := m.nodes[0].ask(t.Context(), tn.key, "GET", tn.name+"/history?limit=1000&path="+url.QueryEscape(path)+before, "")
+		require.NoError(t, err)
+		var page struct {
+			Documents []struct{ Version int64 }
+			More      bool
+		}
+		r.decode(t, &page)
+		var these []int64
+		for _, d := range page.Documents {
+			these = append(these, d.Version)
+		}
+		versions = append(these, versions...)
+		if !page.More {
+			break
+		}
+		before = fmt.Sprintf("&before=%d", these[0])
+	}
+	for i := 1; i < len(versions); i++ {
+		if versions[i] <= versions[i-1] {
+			t.Errorf("history of %s of %s: version %d after %d", path, tn.name, versions[i], versions[i-1])
+		}
+	}
+	return versions
+}
 
 type result struct {
 	State string `json:"state"`
@@ -315,6 +421,16 @@ type result struct {
 	Degraded []string `json:"degraded"`
 }
 
+// countOf returns the count that the hits say of a document, -1 if none does.
+func (r result) countOf(path string) int {
+	for _, h := range r.Hits {
+		if at := strings.Index(h.Text, "The count of "+path+" is "); at >= 0 {
+			return countOf(h.Text[at:])
+		}
+	}
+	return -1
+}
+
 func (r result) String() string {
 	var all []string
 	for _, h := range r.Hits {
@@ -323,15 +439,16 @@ func (r result) String() string {
 	return strings.Join(all, "\n")
 }
 
-// compare asks each node what a fresh index of the documents on a laptop answers.
-func (m *machine) compare(t *testing.T, tn *tenant) {
-	exported, err := m.nodes[2].ask(t.Context(), tn.key, "GET", tn.name+"/export", "")
+// unpack writes what a tenant exports into a folder.
+func (m *machine) unpack(t *testing.T, n *node, tn *tenant, folder string) {
+	t.Helper()
+	exported, err := n.ask(t.Context(), tn.key, "GET", tn.name+"/export", "")
 	require.NoError(t, err)
-	folder := t.TempDir()
+	require.Equal(t, 200, exported.status, "%s", exported.body)
 	for archive := tar.NewReader(bytes.NewReader(exported.body)); ; {
 		header, err := archive.Next()
 		if err == io.EOF {
-			break
+			return
 		}
 		require.NoError(t, err)
 		file := filepath.Join(folder, filepath.FromSlash(header.Name))
@@ -341,8 +458,14 @@ func (m *machine) compare(t *testing.T, tn *tenant) {
 		require.NoError(t, os.WriteFile(file, data, 0o600))
 		require.NoError(t, os.Chtimes(file, header.ModTime, header.ModTime))
 	}
+}
+
+// compare asks each node what a fresh index of the documents on a laptop answers.
+func (m *machine) compare(t *testing.T, tn *tenant) {
+	folder := t.TempDir()
+	m.unpack(t, m.nodes[2], tn, folder)
 	laptop := func(args ...string) []byte {
-		command := exec.Command(m.program, append([]string{"--workspace", folder, "-q", "--json"}, args...)...)
+		command := exec.Command(m.memcore, append([]string{"--workspace", folder, "-q", "--json"}, args...)...)
 		command.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CACHE_HOME="+filepath.Join(folder, ".cache"), "XDG_STATE_HOME="+filepath.Join(folder, ".state"), "MEMCORE_ENGINE=flat")
 		var stderr bytes.Buffer
 		command.Stderr = &stderr
@@ -351,7 +474,7 @@ func (m *machine) compare(t *testing.T, tn *tenant) {
 		return out
 	}
 	laptop("index")
-	for _, d := range append(tn.documents, &tn.shared) {
+	for _, d := range append(tn.documents[:documentsPerTenant:documentsPerTenant], &tn.shared) {
 		query := "What is the count of " + d.path + "?"
 		var want result
 		require.NoError(t, json.Unmarshal(laptop("retrieve", query), &want))

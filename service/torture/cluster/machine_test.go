@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -21,54 +22,77 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/service/postgres/postgrestest"
 )
 
-// A machine has a bucket, and nodes that reach it by way of a link.
+// A machine has a database, and nodes that reach it by way of a link.
 type machine struct {
-	t       *testing.T
-	program string // memcore-service with LanceDB
-	dir     string
-	env     []string
-	storage string
-	link    *link
-	nodes   []*node
+	t                *testing.T
+	program, memcore string // memcore-service, and the memcore of a laptop
+	dir              string
+	env              []string
+	database         *postgrestest.Server
+	owner            string // address of the database for who owns the tables
+	link             *link
+	nodes            []*node
 }
 
+const operatorKey = "tortured-operator-key-0123456789abcdef"
+
 func newMachine(t *testing.T, nodes int) *machine {
-	program, minio := os.Getenv("MEMCORE_CLUSTER_PROGRAM"), os.Getenv("MEMCORE_TEST_MINIO")
-	if program == "" || minio == "" {
-		t.Skip("MEMCORE_CLUSTER_PROGRAM and MEMCORE_TEST_MINIO are not set: the service is NOT attacked (make torture sets them)")
+	program, memcore := os.Getenv("MEMCORE_CLUSTER_PROGRAM"), os.Getenv("MEMCORE_CLUSTER_MEMCORE")
+	if program == "" || memcore == "" {
+		t.Skip("MEMCORE_CLUSTER_PROGRAM and MEMCORE_CLUSTER_MEMCORE are not set: the service is NOT attacked (make torture sets them)")
 	}
-	m := &machine{t: t, program: program, dir: t.TempDir(), storage: "s3://bucket/service"}
-	bucket := filepath.Join(m.dir, "minio")
-	require.NoError(t, os.MkdirAll(filepath.Join(bucket, "bucket"), 0o755))
-	address := freeAddress(t)
-	server := exec.Command(minio, "server", "--quiet", "--address", address, bucket)
-	server.Env = append(os.Environ(), "MINIO_ROOT_USER=tortured", "MINIO_ROOT_PASSWORD=tortured-secret", "MINIO_BROWSER=off", "MINIO_UPDATE=off", "HOME="+m.dir)
-	require.NoError(t, server.Start())
-	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
-	waitFor(t, "http://"+address+"/minio/health/ready")
-	m.link = newLink(t, address)
-	m.env = append(os.Environ(), "HOME="+m.dir, "XDG_CACHE_HOME=", "AWS_ACCESS_KEY_ID=tortured", "AWS_SECRET_ACCESS_KEY=tortured-secret",
-		"MEMCORE_SERVICE_STORAGE="+m.storage, "AWS_ENDPOINT=http://"+m.link.address)
-	for i := range nodes {
-		n := &node{m: m, address: freeAddress(t), dir: filepath.Join(m.dir, fmt.Sprint("node", i))}
+	m := &machine{t: t, program: program, memcore: memcore, dir: t.TempDir()}
+	m.database = postgrestest.New(t, "fsync=on", "autovacuum=on")
+	var nodeAddress string
+	m.owner, nodeAddress = m.database.Database(t)
+	c, err := pgx.ParseConfig(nodeAddress)
+	require.NoError(t, err)
+	m.link = newLink(t, filepath.Join(c.Host, ".s.PGSQL.5432"))
+	host, port, err := net.SplitHostPort(m.link.address)
+	require.NoError(t, err)
+	m.env = append(os.Environ(), "HOME="+m.dir, "XDG_CACHE_HOME=", "MEMCORE_SERVICE_OPERATOR_KEY="+operatorKey,
+		fmt.Sprintf("MEMCORE_SERVICE_DATABASE=host=%s port=%s user=%s dbname=%s sslmode=disable", host, port, c.User, c.Database))
+	for range nodes {
+		n := m.newNode()
 		m.nodes = append(m.nodes, n)
 		n.start()
-		t.Cleanup(n.kill)
+		waitFor(t, "http://"+n.address+"/ready")
 	}
+	m.env = append(m.env, "MEMCORE_SERVICE_URL=http://"+m.nodes[0].address)
 	return m
 }
 
-// run runs a command of memcore.
+// newNode returns a node that has not started. It ends with the test.
+func (m *machine) newNode() *node {
+	n := &node{m: m, address: freeAddress(m.t), log: filepath.Join(m.dir, fmt.Sprintf("node%d.log", rand.Int()))}
+	m.t.Cleanup(n.kill)
+	return n
+}
+
+// newTenant makes a tenant with a key of an admin.
+func (m *machine) newTenant(name string) *tenant {
+	m.run("tenant", "create", name)
+	return &tenant{name: name, key: m.newKey(name, "writer"), shared: counted{path: "shared.md"}}
+}
+
+func (m *machine) newKey(tenant, user string) string {
+	return m.run("key", "create", "--tenant", tenant, "--user", user, "--right", "admin")
+}
+
+// run runs a command of memcore-service.
 func (m *machine) run(args ...string) string {
 	command := exec.Command(m.program, args...)
 	command.Env = m.env
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
-	require.NoError(m.t, err, "memcore %s: %s", strings.Join(args, " "), stderr.String())
+	require.NoError(m.t, err, "memcore-service %s: %s", strings.Join(args, " "), stderr.String())
 	return strings.TrimSpace(string(out))
 }
 
@@ -76,55 +100,80 @@ func (m *machine) run(args ...string) string {
 type node struct {
 	m       *machine
 	address string
-	dir     string
+	log     string // file
 	rate    string // requests a second of a tenant; "" is more than the test sends
 
 	mu      sync.Mutex
-	process *exec.Cmd
+	wanted  bool
+	process *exec.Cmd     // nil if it does not run
+	ended   chan struct{} // closed when it has ended
 }
 
 func (n *node) start() {
 	n.mu.Lock()
+	n.wanted = true
+	n.mu.Unlock()
+	n.run()
+}
+
+// run starts the process, and again when it ends by itself, as a supervisor does: a node does not start
+// without its database.
+func (n *node) run() {
+	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.process = exec.Command(n.m.program, "--listen", n.address, "--dir", n.dir, "--drain", "100ms", "--freshness", "1s", "--rate", cmp.Or(n.rate, "10000"))
-	n.process.Env = n.m.env
-	log, err := os.OpenFile(n.dir+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if !n.wanted || n.process != nil {
+		return
+	}
+	process := exec.Command(n.m.program, "--listen", n.address, "--drain", "100ms", "--rate", cmp.Or(n.rate, "10000"))
+	process.Env = n.m.env
+	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
-		n.process.Stderr = log
-		err = n.process.Start()
+		process.Stderr = log
+		err = process.Start()
 		log.Close()
 	}
 	if err != nil {
 		n.m.t.Errorf("start a node: %v", err)
+		return
 	}
+	ended := make(chan struct{})
+	n.process, n.ended = process, ended
+	go func() {
+		_ = process.Wait() // the log says why
+		n.mu.Lock()
+		n.process = nil
+		n.mu.Unlock()
+		close(ended)
+		time.Sleep(500 * time.Millisecond)
+		n.run()
+	}()
 }
 
 func (n *node) signal(s syscall.Signal) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.process != nil && n.process.Process != nil {
+	if n.process != nil {
 		_ = n.process.Process.Signal(s)
 	}
 }
 
 func (n *node) kill() {
-	n.signal(syscall.SIGKILL)
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.process != nil {
-		_ = n.process.Wait()
-		n.process = nil
+	n.wanted = false
+	running, ended := n.process != nil, n.ended
+	n.mu.Unlock()
+	n.signal(syscall.SIGKILL)
+	if running {
+		<-ended
 	}
 }
 
-// A link passes connections on to the bucket, or cuts them, or delays what they carry.
+// A link passes connections on to the database, or cuts them, or delays what they carry.
 type link struct {
 	address string
-	to      string
+	to      string // socket
 	cut     atomic.Bool
 	delay   atomic.Int64 // nanoseconds
-
-	gets, lists, puts atomic.Int64 // requests; those that delete are free
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
@@ -152,33 +201,15 @@ func (l *link) pass(from net.Conn) {
 	if l.cut.Load() {
 		return
 	}
-	to, err := net.Dial("tcp", l.to)
+	to, err := net.Dial("unix", l.to)
 	if err != nil {
 		return
 	}
 	defer to.Close()
 	l.keep(from, true)
 	defer l.keep(from, false)
-	go l.copy(to, from, l.count)
-	l.copy(from, to, func([]byte) {})
-}
-
-// count takes what a client sent in one piece for a request if it begins like one.
-func (l *link) count(sent []byte) {
-	line, _, _ := bytes.Cut(sent[:min(len(sent), 4096)], []byte("\r\n"))
-	if !bytes.HasSuffix(line, []byte(" HTTP/1.1")) {
-		return
-	}
-	switch method, _, _ := bytes.Cut(line, []byte(" ")); string(method) {
-	case "GET", "HEAD":
-		if bytes.Contains(line, []byte("list-type=")) {
-			l.lists.Add(1)
-		} else {
-			l.gets.Add(1)
-		}
-	case "PUT", "POST":
-		l.puts.Add(1)
-	}
+	go l.copy(to, from)
+	l.copy(from, to)
 }
 
 func (l *link) keep(c net.Conn, open bool) {
@@ -191,13 +222,12 @@ func (l *link) keep(c net.Conn, open bool) {
 	}
 }
 
-func (l *link) copy(to, from net.Conn, see func([]byte)) {
+func (l *link) copy(to, from net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		time.Sleep(time.Duration(l.delay.Load()))
 		if n > 0 {
-			see(buf[:n])
 			if _, err := to.Write(buf[:n]); err != nil {
 				break
 			}
@@ -243,7 +273,7 @@ type reply struct {
 	status  int
 	header  http.Header
 	body    []byte
-	version int64
+	version int64 // of the document
 }
 
 var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
@@ -267,7 +297,7 @@ func (n *node) ask(ctx context.Context, key, method, path, body string, headers 
 	if r.body, err = io.ReadAll(answer.Body); err != nil {
 		return r, err
 	}
-	_, _ = fmt.Sscan(answer.Header.Get("Memcore-Version"), &r.version)
+	_, _ = fmt.Sscan(cmp.Or(answer.Header.Get("Memcore-Version"), strings.Trim(answer.Header.Get("ETag"), `"`)), &r.version)
 	return r, nil
 }
 
