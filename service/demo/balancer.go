@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// startBalancer starts what is before the nodes: a real load balancer as docs/service configures
+// startBalancer starts what is before the nodes: a real load balancer as the files of deploy configure
 // it, or the one below. It returns which.
 func (d *demo) startBalancer() string {
 	kind := *balancer
@@ -93,7 +93,8 @@ func (d *demo) serveBalancer(address string) {
 	}()
 	listener, err := net.Listen("tcp", address)
 	must(err)
-	proxy := &httputil.ReverseProxy{FlushInterval: -1, Transport: s, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(s.nodes[0]) }}
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Transport: s, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(s.nodes[0]) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), http.StatusBadGateway) }}
 	go func() { _ = http.Serve(listener, proxy) }() // until the process ends
 }
 

@@ -1,4 +1,4 @@
-// Command demo shows a memory service at work, and checks it: nodes on one bucket behind a load
+// Command demo shows a memory service at work, and checks it: nodes on one PostgreSQL behind a load
 // balancer, on this machine. It prints what it does and what is answered, and fails if an answer is
 // not what it should be. Run it with make demo.
 //
@@ -18,18 +18,15 @@ import (
 
 var (
 	memcore  = flag.String("memcore", "bin/memcore", "`path` of the memcore of a laptop")
-	program  = flag.String("service", "bin/memcore-service", "`path` of a memcore-service with LanceDB")
-	minio    = flag.String("minio", "", "`path` of MinIO")
+	program  = flag.String("service", "bin/memcore-service", "`path` of memcore-service")
+	postgres = flag.String("postgres", "", "`folder` of the programs of a PostgreSQL with pgvector")
 	balancer = flag.String("balancer", "auto", "load balancer: haproxy or nginx as the files of deploy configure them, go for one of a few lines, or auto")
 	configs  = flag.String("configs", "deploy", "`folder` of haproxy.cfg and nginx.conf")
 	keep     = flag.Bool("keep", false, "keep the temporary folder, with all logs")
 )
 
-// What the nodes are started with.
-const (
-	freshness = time.Second
-	drain     = 3 * time.Second
-)
+// drain is what the nodes are started with.
+const drain = 3 * time.Second
 
 func main() {
 	flag.Parse()
@@ -66,6 +63,9 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	d := &demo{ctx: ctx, scratch: scratch}
+	if os.Geteuid() == 0 {
+		d.as = &syscall.Credential{Uid: 65534, Gid: 65534}
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			f, ok := p.(failure)

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -20,15 +21,15 @@ import (
 type demo struct {
 	ctx              context.Context
 	scratch          string
-	memcore, service string // programs
-	s3               string // URL
+	memcore, service string              // programs
+	database         string              // folder of the server
+	as               *syscall.Credential // who runs the server, which refuses root; nil for who runs this
 	nodes            []*process
 	balancer         string // URL
 	started          []*process
 
 	keys   map[string]key // by what they are for
 	before int64          // version of the memory before what is taken back
-	last   int64          // version of the last write
 }
 
 type key struct{ ID, Secret string }
@@ -77,6 +78,7 @@ func (d *demo) endAll() {
 	for _, p := range d.started {
 		p.kill()
 	}
+	d.removeDatabase()
 }
 
 // showLogs writes the last lines of all logs.
@@ -91,32 +93,101 @@ func (d *demo) showLogs(w io.Writer) {
 
 // environment is that of programs: nothing of the user's.
 func (d *demo) environment(more ...string) []string {
-	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.scratch, "NO_COLOR=1", "AWS_ACCESS_KEY_ID=demo", "AWS_SECRET_ACCESS_KEY=demo-secret",
-		"AWS_EC2_METADATA_DISABLED=true", "AWS_ENDPOINT=" + d.s3, "MEMCORE_SERVICE_STORAGE=s3://" + bucket + "/" + prefix}, more...)
+	return append([]string{"PATH=" + *postgres + ":" + os.Getenv("PATH"), "HOME=" + d.scratch, "TMPDIR=" + d.scratch, "NO_COLOR=1"}, more...)
 }
 
-// Where the service is in the storage.
+// operatorKey is for those who manage tenants. The operator of a real service makes one at random.
+const operatorKey = "demonstration-of-an-operators-key-0123456789"
+
+// Roles of the database: the superuser of the server, who owns the tables, and the nodes.
 const (
-	bucket = "memories"
-	prefix = "demo"
+	superuser = "owner"
+	owner     = "memcore"
+	nodeRole  = "memcore_login"
+	database  = "memories"
 )
 
-func (d *demo) startMinIO() {
-	address := freeAddress()
-	d.s3 = "http://" + address
-	data := filepath.Join(d.scratch, "minio")
-	must(os.MkdirAll(filepath.Join(data, bucket), 0o700)) // MinIO keeps a bucket as a folder
-	p := d.start("minio", d.s3, d.environment("MINIO_ROOT_USER=demo", "MINIO_ROOT_PASSWORD=demo-secret", "MINIO_BROWSER=off", "MINIO_UPDATE=off"),
-		*minio, "server", "--quiet", "--address", address, data)
-	d.await(p, "/minio/health/ready")
+// startDatabase starts an empty server, as the operator of a database would.
+func (d *demo) startDatabase() {
+	var err error
+	d.database, err = os.MkdirTemp("", "mcpg") // short, for the path of its socket
+	must(err)
+	if d.as != nil {
+		must(os.Chown(d.database, int(d.as.Uid), int(d.as.Gid)))
+	}
+	d.run("initdb", "--no-sync", "--encoding=UTF8", "--locale=C", "--username="+superuser, "--auth=trust", "-D", d.data())
+	d.control("start")
+	d.psql(superuser, "postgres", "create role "+owner+" login createrole", "create role "+nodeRole+" login", "create database "+database+" owner "+owner)
+	d.psql(superuser, database, "create extension vector")
+	fmt.Println("PostgreSQL is ready at", d.url(owner))
 }
 
-// objects returns what MinIO keeps below a folder of the service, on its disk.
-func (d *demo) objects(folder string) (all []string) {
-	root := filepath.Join(d.scratch, "minio", bucket, prefix, folder)
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			all = append(all, path)
+// data is the folder with the tables and logs of the server.
+func (d *demo) data() string { return filepath.Join(d.database, "data") }
+
+// control starts or stops the server. It has to give up what was deleted: old pieces of its log are
+// removed, not used again.
+func (d *demo) control(action string, more ...string) {
+	d.run("pg_ctl", append([]string{action, "-w", "-s", "-D", d.data(), "-l", filepath.Join(d.database, "log"),
+		"-o", "-k " + d.database + " -c listen_addresses= -c wal_recycle=off -c min_wal_size=32MB"}, more...)...)
+}
+
+// removeDatabase loses the server with its disk.
+func (d *demo) removeDatabase() {
+	if d.database == "" {
+		return
+	}
+	stop := exec.Command(filepath.Join(*postgres, "pg_ctl"), "stop", "-m", "immediate", "-w", "-s", "-D", d.data())
+	stop.SysProcAttr = &syscall.SysProcAttr{Credential: d.as}
+	_ = stop.Run() // it may have ended
+	must(os.RemoveAll(d.database))
+}
+
+// url is the address of the database for a role.
+func (d *demo) url(role string) string { return d.urlOf(role, database) }
+
+func (d *demo) urlOf(role, name string) string {
+	return fmt.Sprintf("postgres://%s@/%s?host=%s", role, name, d.database)
+}
+
+// migrate makes the tables, and lets the nodes use them.
+func (d *demo) migrate() {
+	fmt.Println(d.operate("migrate", "--database", d.url(owner)))
+	d.psql(superuser, database, "grant memcore_node to "+nodeRole)
+}
+
+// psql runs statements and returns what the last one answers.
+func (d *demo) psql(role, name string, statements ...string) (out string) {
+	for _, statement := range statements {
+		out = d.run("psql", d.urlOf(role, name), "-qAtX", "-v", "ON_ERROR_STOP=1", "-c", statement)
+	}
+	return out
+}
+
+// run runs a program of PostgreSQL, and prints the command.
+func (d *demo) run(program string, args ...string) string {
+	fmt.Printf("$ %s %s\n", program, shortened(strings.Join(args, " "), 300))
+	cmd := exec.CommandContext(d.ctx, filepath.Join(*postgres, program), args...)
+	cmd.Env, cmd.Dir = d.environment(), d.database
+	if program == "initdb" || program == "pg_ctl" {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: d.as}
+	}
+	var notes bytes.Buffer
+	cmd.Stderr = &notes
+	out, err := cmd.Output()
+	check(err == nil, "%s: %v\n%s", program, err, notes.String())
+	return strings.TrimSpace(string(out))
+}
+
+// inDatabase returns the files of the server that have a text, in any of its tables, indexes and logs.
+func (d *demo) inDatabase(text string) (all []string) {
+	err := filepath.WalkDir(d.data(), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(data, []byte(text)) {
+			all = append(all, strings.TrimPrefix(path, d.data()+"/"))
 		}
 		return err
 	})
@@ -131,8 +202,8 @@ func (d *demo) startNode(i int) {
 		d.nodes = append(d.nodes, &process{url: "http://" + freeAddress()})
 	}
 	url := d.nodes[i].url
-	d.nodes[i] = d.start(name, url, d.environment(), d.service, "--listen", strings.TrimPrefix(url, "http://"),
-		"--dir", filepath.Join(d.scratch, name), "--freshness", freshness.String(), "--drain", drain.String(), "--rate", "1000")
+	d.nodes[i] = d.start(name, url, d.environment("MEMCORE_SERVICE_DATABASE="+d.url(nodeRole), "MEMCORE_SERVICE_OPERATOR_KEY="+operatorKey), d.service,
+		"--listen", strings.TrimPrefix(url, "http://"), "--drain", drain.String(), "--rate", "1000")
 	d.await(d.nodes[i], "/ready")
 	fmt.Printf("%s is ready at %s\n", name, url)
 }
@@ -175,11 +246,11 @@ func freeAddress() string {
 	return listener.Addr().String()
 }
 
-// operate runs memcore-service as an operator does, who has the keys of the storage.
+// operate runs memcore-service as an operator does, who has the operator's key.
 func (d *demo) operate(args ...string) string {
 	fmt.Printf("$ memcore-service %s\n", strings.Join(args, " "))
 	cmd := exec.CommandContext(d.ctx, d.service, args...)
-	cmd.Env = d.environment()
+	cmd.Env = d.environment("MEMCORE_SERVICE_URL="+d.balancer, "MEMCORE_SERVICE_OPERATOR_KEY="+operatorKey)
 	var notes bytes.Buffer
 	cmd.Stderr = &notes
 	out, err := cmd.Output()
@@ -187,8 +258,7 @@ func (d *demo) operate(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// onLaptop runs memcore in a home of its own, without the keys of the storage, and prints what it
-// says.
+// onLaptop runs memcore in a home of its own, and prints what it says.
 func (d *demo) onLaptop(input string, args ...string) string {
 	home := filepath.Join(d.scratch, "laptop")
 	project := filepath.Join(home, "project")

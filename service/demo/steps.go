@@ -2,7 +2,7 @@ package main
 
 import (
 	"archive/tar"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +18,7 @@ var steps = []struct {
 	title string
 	do    func(d *demo)
 }{
-	{"storage, three nodes, a load balancer", (*demo).startAll},
+	{"a database, three nodes, a load balancer", (*demo).startAll},
 	{"a tenant and its keys, which the operator makes", (*demo).makeTenant},
 	{"documents written through one node are found through all", (*demo).writeAndFind},
 	{"a laptop: its hook asks, its agent remembers", (*demo).laptop},
@@ -26,14 +26,17 @@ var steps = []struct {
 	{"a key is rotated", (*demo).rotate},
 	{"a node is drained and restarted while requests go on", (*demo).drain},
 	{"a node is killed while requests go on", (*demo).kill},
+	{"the database is restarted, and crashes, while requests go on", (*demo).restartDatabase},
 	{"back to an earlier version", (*demo).restore},
 	{"all documents leave in one archive", (*demo).export},
+	{"the database is lost, and restored from a backup on another server", (*demo).backup},
+	{"a user is forgotten", (*demo).forgetUser},
 	{"the tenant is deleted while it still writes", (*demo).deleteTenant},
 }
 
 func (d *demo) startAll() {
-	d.startMinIO()
-	fmt.Println("MinIO is ready at", d.s3)
+	d.startDatabase()
+	d.migrate()
 	for i := range 3 {
 		d.startNode(i)
 	}
@@ -51,11 +54,8 @@ func (d *demo) makeTenant() {
 		fmt.Printf("%.7s…\n", secret)
 	}
 	fmt.Println(d.operate("key", "list", "--tenant", tenant))
-	for _, n := range d.nodes {
-		d.eventually(freshness+time.Second, n.name+" takes the key", func() bool {
-			a, err := request{url: n.url, key: d.keys["reader"].Secret, path: "/whoami", quiet: true}.send()
-			return err == nil && a.status == http.StatusOK
-		})
+	for _, url := range d.urls() { // at once
+		request{url: url, key: d.keys["reader"].Secret, path: "/whoami", quiet: true}.want(http.StatusOK)
 	}
 	request{url: d.balancer, key: d.keys["reader"].Secret, path: "/whoami"}.want(http.StatusOK)
 }
@@ -74,13 +74,8 @@ func (d *demo) writeAndFind() {
 	written := put("notes/deploy.md", deploy)
 	d.before = written.version()
 	check(d.before > 0, "a write says no version")
-	atLeast := map[string]string{"Memcore-At-Least": fmt.Sprint(d.before)}
-	for i, url := range append([]string{d.balancer}, d.urls()...) {
-		header := atLeast
-		if i == 0 {
-			header = nil
-		}
-		d.finds(request{url: url, key: k, path: "/retrieve", body: question, header: header}, "6543")
+	for _, url := range append([]string{d.balancer}, d.urls()...) {
+		d.finds(request{url: url, key: k, path: "/retrieve", body: question}, "6543")
 	}
 	curated := request{url: d.balancer, key: d.keys["reader"].Secret, path: "/context", body: "{}"}.want(http.StatusOK)
 	check(strings.Contains(curated.body, "Always answer in English"), "curated memory is missing: %s", curated.body)
@@ -93,24 +88,14 @@ func (d *demo) urls() (all []string) {
 	return all
 }
 
-// finds asks until the answer has a text, since a node makes its index at the first question, and
-// what another node has written is here after --freshness.
+// finds asks. What has been written is found at once, on all nodes.
 func (d *demo) finds(r request, text string) {
-	loud := r
-	r.quiet = true
-	var last answer
-	d.eventually(20*time.Second, r.url+" finds "+text, func() bool {
-		var err error
-		last, err = r.send()
-		must(err)
-		check(last.status == http.StatusOK, "%s at %s: status %d: %s", r.path, r.url, last.status, last.body)
-		return strings.Contains(last.body, text)
-	})
-	loud.print(last)
+	a := r.want(http.StatusOK)
+	check(strings.Contains(a.body, text), "%s at %s does not find %q: %s", r.path, r.url, text, a.body)
 }
 
 // laptop sets up a machine that has only the key: its hook and its commands ask the service, too.
-// Then an agent without memcore uses the service over MCP.
+// Then an agent without memcore uses the service over MCP, and a program over HTTP.
 func (d *demo) laptop() {
 	agent := d.keys["agent"].Secret
 	// What is saved for all instructs their agents, which needs the right admin.
@@ -129,7 +114,12 @@ func (d *demo) laptop() {
 
 	c := &mcpClient{url: d.balancer, key: agent}
 	c.call("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]string{"name": "demo", "version": "1"}})
-	c.call("tools/call", map[string]any{"name": "save_memory", "arguments": map[string]string{"content": "Bob drinks oolong tea without sugar", "target": "global"}})
+	tea := map[string]string{"content": "Bob drinks oolong tea without sugar", "target": "global"}
+	refused := c.call("tools/call", map[string]any{"name": "save_memory", "arguments": tea})
+	check(strings.Contains(string(refused), "a person has to allow this"), "a model changed what instructs, without a person: %s", refused)
+	arguments, err := json.Marshal(map[string]any{"arguments": tea})
+	must(err)
+	request{url: d.balancer, key: agent, path: "/save", body: string(arguments)}.want(http.StatusOK) // of a program, which has asked
 	for _, url := range d.urls() {
 		d.finds(request{url: url, key: agent, path: "/context", body: "{}"}, "oolong")
 	}
@@ -147,32 +137,26 @@ func (d *demo) refuse() {
 	request{url: d.balancer, key: "mck_wrong_wrong", path: "/documents"}.want(http.StatusUnauthorized)
 }
 
-// slack is for requests that take a while on a busy machine.
-const slack = time.Second
-
 func (d *demo) rotate() {
 	old := d.keys["agent"]
 	made := request{url: d.balancer, key: d.keys["admin"].Secret, path: "/keys", body: `{"user":"bob","right":"write","name":"agent, again"}`, quiet: true}.want(http.StatusOK)
 	var fresh struct{ ID, Secret string }
 	made.into(&fresh)
-	fmt.Printf("bob has a second key, %.7s…\n", fresh.Secret)
-	for _, n := range d.nodes {
-		took := d.eventually(freshness+slack, n.name+" takes the new key", func() bool {
-			a, err := request{url: n.url, key: fresh.Secret, path: "/whoami", quiet: true}.send()
-			return err == nil && a.status == http.StatusOK
-		})
-		fmt.Printf("%s takes it after %d ms\n", n.name, took.Milliseconds())
+	for _, url := range d.urls() {
+		request{url: url, key: fresh.Secret, path: "/whoami", quiet: true}.want(http.StatusOK)
 	}
+	fmt.Printf("bob has a second key, %.7s…, which all nodes take at once\n", fresh.Secret)
 	request{url: d.balancer, key: d.keys["admin"].Secret, method: "DELETE", path: "/keys/" + old.ID}.want(http.StatusOK)
-	revoked := time.Now()
-	for _, n := range d.nodes {
-		d.eventually(freshness+slack-time.Since(revoked), n.name+" refuses the old key", func() bool {
-			a, err := request{url: n.url, key: old.Secret, path: "/whoami", quiet: true}.send()
-			return err == nil && a.status == http.StatusUnauthorized
-		})
-		fmt.Printf("%s refuses the old key %d ms after it was revoked (--freshness is %v)\n", n.name, time.Since(revoked).Milliseconds(), freshness)
-	}
+	d.refused(old)
+	fmt.Println("all nodes refuse the old key at once")
 	d.keys["agent"] = key(fresh)
+}
+
+// refused checks that no node takes a key.
+func (d *demo) refused(k key) {
+	for _, url := range d.urls() {
+		request{url: url, key: k.Secret, path: "/whoami", quiet: true}.want(http.StatusUnauthorized)
+	}
 }
 
 func (d *demo) drain() {
@@ -220,55 +204,71 @@ func (d *demo) kill() {
 // has checks that each node has each document that the service said it has written.
 func (d *demo) has(l *load) {
 	check(len(l.written) > 0, "nothing was written")
-	atLeast := map[string]string{"Memcore-At-Least": fmt.Sprint(l.version)} // a node may lag by --freshness
 	for _, n := range d.nodes {
 		for path, text := range l.written {
-			a := request{url: n.url, key: d.keys["reader"].Secret, path: "/documents/" + path, header: atLeast, quiet: true}.want(http.StatusOK)
+			a := request{url: n.url, key: d.keys["reader"].Secret, path: "/documents/" + path, quiet: true}.want(http.StatusOK)
 			check(a.body == text, "%s has %q as %s, want %q", n.name, a.body, path, text)
 		}
 	}
 	fmt.Printf("all %d documents that were said to be written are on all nodes\n", len(l.written))
 }
 
+func (d *demo) restartDatabase() {
+	l := startLoad(d.balancer, d.keys["agent"].Secret, "restart")
+	time.Sleep(time.Second)
+	for _, mode := range []string{"fast", "immediate"} { // which is a crash: the next start recovers from the log
+		d.control("stop", "-m", mode)
+		time.Sleep(2 * time.Second)
+		request{url: d.nodes[0].url, key: d.keys["reader"].Secret, path: "/documents"}.want(http.StatusServiceUnavailable)
+		d.control("start")
+		began := time.Now()
+		for _, n := range d.nodes {
+			d.await(n, "/ready")
+		}
+		fmt.Printf("all nodes are ready %.1f s after it answers again; none was restarted\n", time.Since(began).Seconds())
+		time.Sleep(time.Second)
+	}
+	sent, failed := l.end()
+	fmt.Printf("%d requests through the balancer meanwhile, %d of them writes; %d failed\n", sent, len(l.written), len(failed))
+	for _, f := range failed {
+		check(strings.Contains(f, ": status 503") || strings.Contains(f, ": status 502"), "a request failed otherwise than by 503, or by the balancer's 502: %s", f)
+	}
+	check(len(failed) > 0, "no request failed while the database was away")
+	d.has(l)
+}
+
 func (d *demo) restore() {
 	k := d.keys["admin"].Secret
 	r := request{url: d.nodes[0].url, key: k, path: "/documents/notes/deploy.md"}
-	knows := r // now this node need not look at the storage again before --freshness is over
-	knows.url, knows.quiet = d.nodes[1].url, true
-	knows.want(http.StatusOK)
 	put := r
 	put.method, put.body = "PUT", "# Deploy\n\nThe staging database is gone.\n"
 	put.want(http.StatusOK)
-	back := request{url: d.nodes[1].url, key: k, path: "/restore", body: fmt.Sprintf(`{"version":%d}`, d.before)}.want(http.StatusOK)
+	request{url: d.nodes[1].url, key: k, path: "/restore", body: fmt.Sprintf(`{"version":%d}`, d.before)}.want(http.StatusOK)
 	for _, url := range d.urls() {
-		r.url, r.header = url, map[string]string{"Memcore-At-Least": fmt.Sprint(back.version())}
-		r.quiet = url != d.nodes[2].url
+		r.url, r.quiet = url, url != d.nodes[2].url
 		a := r.want(http.StatusOK)
 		check(a.body == deploy, "%s has %q after the restoration", url, a.body)
 	}
 	d.finds(request{url: d.balancer, key: k, path: "/retrieve", body: question}, "6543")
-
-	// Somebody writes what a node believes is there already, while another node has changed it.
-	knows.want(http.StatusOK)
-	put.quiet = true
-	put.want(http.StatusOK)
-	again := put
-	again.url, again.body, again.quiet = d.nodes[1].url, deploy, false
-	d.last = again.want(http.StatusOK).version()
-	r.url, r.header, r.quiet = d.nodes[2].url, map[string]string{"Memcore-At-Least": fmt.Sprint(d.last)}, true
-	a := r.want(http.StatusOK)
-	check(a.body == deploy, "%s has %q although another text was written last", r.url, a.body)
 }
 
 func (d *demo) export() {
 	k := d.keys["admin"].Secret
-	atLeast := map[string]string{"Memcore-At-Least": fmt.Sprint(d.last)}
-	a := request{url: d.balancer, key: k, path: "/export", header: atLeast, quiet: true}.want(http.StatusOK)
+	a := request{url: d.balancer, key: k, path: "/export", quiet: true}.want(http.StatusOK)
+	names := unpacked(a.body)
+	check(names["notes/deploy.md"] == deploy, "the archive has %q", names)
+	var listed struct{ Documents []struct{ Path string } }
+	request{url: d.balancer, key: k, path: "/documents", quiet: true}.want(http.StatusOK).into(&listed)
+	check(len(listed.Documents) == len(names), "the archive has %d documents, the list %d", len(names), len(listed.Documents))
+}
+
+// unpacked returns the documents of an archive by their paths, and lists them.
+func unpacked(archive string) map[string]string {
 	names := map[string]string{}
-	for in := tar.NewReader(strings.NewReader(a.body)); ; {
+	for in := tar.NewReader(strings.NewReader(archive)); ; {
 		header, err := in.Next()
 		if err == io.EOF {
-			break
+			return names
 		}
 		must(err)
 		text, err := io.ReadAll(in)
@@ -276,40 +276,81 @@ func (d *demo) export() {
 		names[header.Name] = string(text)
 		fmt.Printf("  %s  %d bytes\n", header.Name, len(text))
 	}
-	check(names["notes/deploy.md"] == deploy, "the archive has %q", names)
-	var listed struct{ Documents []struct{ Path string } }
-	request{url: d.balancer, key: k, path: "/documents", quiet: true}.want(http.StatusOK).into(&listed)
-	check(len(listed.Documents) == len(names), "the archive has %d documents, the list %d", len(names), len(listed.Documents))
+}
+
+func (d *demo) backup() {
+	k := d.keys["admin"].Secret
+	dump := filepath.Join(d.scratch, "memories.dump")
+	d.run("pg_dump", d.url(owner), "--format=custom", "--file="+dump)
+	info, err := os.Stat(dump)
+	must(err)
+	fmt.Printf("the backup has %d bytes\n", info.Size())
+	after := request{url: d.balancer, key: k, method: "PUT", path: "/documents/notes/after.md", body: "# After\n\nWritten after the backup.\n"}
+	after.want(http.StatusOK)
+	d.removeDatabase()
+	fmt.Println("the server is gone, with its disk")
+
+	d.startDatabase() // its numbers of transactions begin anew
+	d.psql(superuser, database, "create role memcore_node nologin")
+	d.run("pg_restore", "--exit-on-error", "--dbname="+d.url(superuser), dump)
+	d.migrate()
+	for i, n := range d.nodes {
+		n.kill() // this database has another address
+		d.startNode(i)
+	}
+	for _, url := range d.urls() {
+		d.finds(request{url: url, key: k, path: "/retrieve", body: question}, "6543")
+		request{url: url, key: k, path: "/documents/notes/after.md", quiet: true}.want(http.StatusNotFound)
+	}
+	after.want(http.StatusOK)
+	d.finds(request{url: d.balancer, key: d.keys["agent"].Secret, path: "/search", body: `{"query":"what was written after the backup"}`}, "notes/after.md")
+	d.finds(request{url: d.balancer, key: d.keys["agent"].Secret, path: "/context", body: "{}"}, "oolong")
+}
+
+// gone checks that the server has texts no more, anywhere on its disk, once what was deleted is cleared
+// away. VACUUM without FULL lets the bytes of a deleted row stay in its page until others need the
+// space, and the log has what was written.
+func (d *demo) gone(texts ...string) {
+	d.psql(superuser, database, "analyze", "vacuum full", "checkpoint", "select pg_switch_wal()", "checkpoint", "select pg_switch_wal()", "checkpoint")
+	for _, text := range texts {
+		files := d.inDatabase(text)
+		fmt.Printf("$ grep -rl '%s' %s    # %d files\n", text, d.data(), len(files))
+		check(len(files) == 0, "%q is still in %q", text, files)
+	}
+}
+
+func (d *demo) forgetUser() {
+	const bicycle = "The bicycle of bob is chained to the quokka fence"
+	agent := d.keys["agent"].Secret
+	mine := request{url: d.balancer, key: agent, method: "PUT", path: "/documents/~/.beans/memories/bicycle.md", body: "# Bicycle\n\n" + bicycle + ".\n"}
+	mine.want(http.StatusOK)
+	mine.body = "# Bicycle\n\n" + bicycle + ", since Tuesday.\n" // the former text is in the history
+	mine.want(http.StatusOK)
+	d.psql(superuser, database, "analyze", "checkpoint")
+	for _, text := range []string{bicycle, "oolong"} {
+		check(len(d.inDatabase(text)) > 0, "%q is nowhere on the disk of the server: this step looks at nothing", text)
+	}
+	theirs := unpacked(d.operate("user", "export", "bob", "--tenant", tenant))
+	check(len(theirs) >= 2, "bob has %d documents, want those that were written", len(theirs))
+	fmt.Println(d.operate("user", "delete", "bob", "--tenant", tenant, "--yes"))
+	d.refused(d.keys["agent"])
+	d.refused(d.keys["reader"])
+	d.gone(bicycle, "oolong")
+	d.finds(request{url: d.balancer, key: d.keys["admin"].Secret, path: "/retrieve", body: question}, "6543") // what all share stays
 }
 
 func (d *demo) deleteTenant() {
-	check(len(d.objects("tenants")) > 0, "there are no objects to delete")
-	fmt.Printf("%d objects in the bucket below %s/tenants\n", len(d.objects("tenants")), prefix)
-	l := startLoad(d.balancer, d.keys["agent"].Secret, "delete")
+	const rows = "select (select count(*) from memcore.document) + (select count(*) from memcore.revision) + (select count(*) from memcore.record)"
+	before := d.psql(superuser, database, rows)
+	check(before != "0", "there is nothing to delete")
+	l := startLoad(d.balancer, d.keys["admin"].Secret, "delete")
 	time.Sleep(time.Second)
 	fmt.Println(d.operate("tenant", "delete", tenant, "--yes"))
-	for _, n := range d.nodes {
-		for _, k := range d.keys {
-			d.eventually(freshness+slack, n.name+" refuses the keys", func() bool {
-				a, err := request{url: n.url, key: k.Secret, path: "/whoami", quiet: true}.send()
-				return err == nil && a.status == http.StatusUnauthorized
-			})
-		}
-	}
-	fmt.Println("all nodes refuse all keys of the tenant")
+	d.refused(d.keys["admin"])
 	sent, _ := l.end()
-	time.Sleep(time.Second)
-	left := d.objects("tenants")
-	fmt.Printf("%d objects in the bucket below %s/tenants, after %d more requests\n", len(left), prefix, sent)
-	check(len(left) == 0, "objects are left: %q", left)
-	for _, n := range d.nodes {
-		folder := filepath.Join(d.scratch, n.name, "tenants")
-		d.eventually(90*time.Second, n.name+" has nothing of the tenant on its disk", func() bool {
-			entries, err := os.ReadDir(folder)
-			check(err == nil || errors.Is(err, os.ErrNotExist), "%v", err)
-			return len(entries) == 0
-		})
-	}
-	fmt.Println("no node has anything of the tenant on its disk")
+	left := d.psql(superuser, database, rows)
+	fmt.Printf("%s rows of documents were there, %s are left after %d more requests\n", before, left, sent)
+	check(left == "0", "%s rows are left", left)
+	d.gone("port 6543 of host otter", "of a client that keeps writing")
 	fmt.Println(d.operate("tenant", "list") + "(no tenant)")
 }
