@@ -20,9 +20,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// nodeFolder is where a node keeps what it can make again. Everybody may write to it.
-const nodeFolder = "/var/lib/memcore"
-
 // A rootImage runs a program that needs libraries, which its root folder has.
 type rootImage struct {
 	name, program string
@@ -31,7 +28,7 @@ type rootImage struct {
 
 var rootImages = []rootImage{
 	{"memcore-service", "memcore-service", v1.Config{
-		Cmd:          []string{"--listen", ":7475", "--metrics", ":9090", "--dir", nodeFolder},
+		Cmd:          []string{"--listen", ":7475", "--metrics", ":9090"},
 		ExposedPorts: map[string]struct{}{"7475/tcp": {}, "9090/tcp": {}}, WorkingDir: imageHome,
 	}},
 	{"memcore-lancedb", "memcore", v1.Config{Cmd: []string{"mcp"}, WorkingDir: imageWork}},
@@ -132,7 +129,7 @@ func folderTar(folder string) ([]byte, error) {
 		header := &tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Size: info.Size(), Mode: int64(info.Mode().Perm())}
 		if info.IsDir() {
 			header.Typeflag, header.Name, header.Size = tar.TypeDir, header.Name+"/", 0
-			if shared := []string{imageHome[1:], imageWork[1:], "tmp", nodeFolder[1:]}; slices.Contains(shared, filepath.ToSlash(name)) {
+			if shared := []string{imageHome[1:], imageWork[1:], "tmp"}; slices.Contains(shared, filepath.ToSlash(name)) {
 				header.Mode = 0o1777
 			}
 		}

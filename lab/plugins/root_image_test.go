@@ -20,7 +20,7 @@ import (
 // in both.
 func TestRootImage(t *testing.T) {
 	for _, tt := range []struct{ name, program, shared string }{
-		{"memcore-service", "memcore-service", nodeFolder},
+		{"memcore-service", "memcore-service", "/tmp"},
 		{"memcore-lancedb", "memcore", imageWork},
 	} {
 		t.Run(tt.name, func(t *testing.T) { testRootImage(t, tt.name, tt.program, tt.shared) })
