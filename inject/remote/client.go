@@ -128,6 +128,8 @@ type RetrieveRequest struct {
 	TokenBudget   int     `json:"tokenBudget,omitempty"`
 	MinSimilarity float64 `json:"minSimilarity,omitempty"`
 	Explain       bool    `json:"explain,omitempty"`
+	// Given is what the conversation was given before, which is not given again.
+	Given []string `json:"given,omitempty"`
 	// Since, Until and Now are RFC 3339, a date, or words such as "last week".
 	Since string `json:"since,omitempty"`
 	Until string `json:"until,omitempty"`
