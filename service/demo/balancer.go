@@ -94,7 +94,9 @@ func (d *demo) serveBalancer(address string) {
 	listener, err := net.Listen("tcp", address)
 	must(err)
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Transport: s, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(s.nodes[0]) },
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), http.StatusBadGateway) }}
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		}}
 	go func() { _ = http.Serve(listener, proxy) }() // until the process ends
 }
 
