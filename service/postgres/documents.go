@@ -159,7 +159,7 @@ func (db *DB) History(ctx context.Context, p Principal, path string, before int6
 	}
 	err = db.read(ctx, s, func(b *pgx.Batch) {
 		queuePosition(b, s.scopes, &position)
-		b.Queue(`select path, number, bytes, by_whom, at, gone from revision where scope = any ($1) and ($2 = '' or path = $2) and ($3 = 0 or number < $3)
+		b.Queue(`select path, number, bytes, by_whom, at, gone from revision where scope = any ($1) and text is not null and ($2 = '' or path = $2) and ($3 = 0 or number < $3)
 			order by number desc limit $4`, scopes, escaped(path), before, limit+1).Query(func(rows pgx.Rows) error {
 			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d Document, err error) {
 				err = row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Gone)
@@ -177,7 +177,8 @@ func (db *DB) History(ctx context.Context, p Principal, path string, before int6
 }
 
 // Past returns the changes that take what a principal sees back to a version, with Path, Base, and Text
-// or Gone. What else a Change needs is the caller's to make.
+// or Gone. What else a Change needs is the caller's to make. A document whose text of then was forgotten
+// stays as it is.
 func (db *DB) Past(ctx context.Context, p Principal, version int64) (changes []Change, err error) {
 	s := p.session()
 	var position, oldest int64
@@ -188,7 +189,7 @@ func (db *DB) Past(ctx context.Context, p Principal, version int64) (changes []C
 				where scope = any ($1) and number <= $2 and not gone and (replaced is null or replaced > $2)),
 			current as (select scope, path, revision from document where scope = any ($1))
 			select path, coalesce(c.revision, 0), coalesce(f.text, ''), f.number is null from former f full join current c using (scope, path)
-			where f.number is distinct from c.revision`, s.scopes, version).Query(func(rows pgx.Rows) error {
+			where f.number is distinct from c.revision and (f.number is null or f.text is not null)`, s.scopes, version).Query(func(rows pgx.Rows) error {
 			changes, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Change, err error) {
 				err = row.Scan(&c.Path, &c.Base, &c.Text, &c.Gone)
 				c.Path, c.Text = unescaped(c.Path), unescaped(c.Text)

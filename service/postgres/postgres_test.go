@@ -282,6 +282,9 @@ func TestHistoryAndPast(t *testing.T) {
 	all, _, _, err = w.db.History(t.Context(), ann, "a.md", 0, 10)
 	require.NoError(t, err)
 	require.Len(t, all, 1, "earlier texts are forgotten")
+	past, err = w.db.Past(t.Context(), ann, all[0].Version-1)
+	require.NoError(t, err)
+	require.Empty(t, past, "a document of which something was forgotten stays")
 }
 
 // Of several who change a document from the same version one wins; all or nothing is written.

@@ -171,7 +171,7 @@ func queueChange(b *pgx.Batch, scope int64, c Change, model *int16, w Write, ver
 		return err
 	})
 	if c.Forget {
-		b.Queue(`delete from revision where scope = $1 and path = $2 and replaced is not null`, scope, path)
+		b.Queue(`update revision set text = null where scope = $1 and path = $2 and replaced is not null`, scope, path)
 	}
 	if c.Gone {
 		b.Queue(`delete from record where scope = $1 and path = $2`, scope, path)

@@ -107,6 +107,23 @@ func TestRestoreOfWhatHasExpired(t *testing.T) {
 	require.Equal(t, "A2", textOf(t, n, n.ann(), "a.md"))
 }
 
+// A restoration to before something was forgotten neither brings that back nor removes the rest.
+func TestRestoreOfWhatIsForgotten(t *testing.T) {
+	n := newTestNode(t, nil)
+	const path = ".beans/memories/facts/tea.md"
+	mustPut(t, n, n.ann(), path, "# Tea\n\n- The tea is green.\n- The secret tea is zqword.\n")
+	version := mustPut(t, n, n.ann(), "a.md", "A1")
+	mustPut(t, n, n.ann(), "a.md", "A2")
+	_, _, err := n.Call(t.Context(), n.bob(), forgetTool, []byte(`{"text": "The secret tea is zqword."}`))
+	require.NoError(t, err)
+	require.NotContains(t, textOf(t, n, n.ann(), path), "zqword")
+	_, err = n.Restore(t.Context(), n.ann(), version)
+	require.NoError(t, err)
+	require.Equal(t, "A1", textOf(t, n, n.ann(), "a.md"))
+	require.Contains(t, textOf(t, n, n.ann(), path), "The tea is green.")
+	require.NotContains(t, textOf(t, n, n.ann(), path), "zqword")
+}
+
 // Who may only write does not change what curated memory of all users imports.
 func TestImportedDocumentsInstruct(t *testing.T) {
 	n := newTestNode(t, nil)

@@ -55,7 +55,7 @@ create table memcore.revision (
 	number   bigint primary key,
 	scope    bigint not null,
 	path     text collate "C" not null,
-	text     text not null,
+	text     text, -- null of what was forgotten
 	bytes    bigint not null,
 	gone     boolean not null default false,
 	by_whom  text not null,
