@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
@@ -31,7 +29,7 @@ const (
 // withKey returns the principal of a key of a tenant.
 func (n *Node) withKey(ctx context.Context, tenant, secret string) (p service.Principal, err error) {
 	parts := strings.Split(secret, "_")
-	if len(parts) != 3 || parts[0] != keyMark || checkName("tenant", tenant) != nil {
+	if len(parts) != 3 || parts[0] != keyMark || checkName("tenant", tenant) != nil || checkName("key", parts[1]) != nil {
 		return p, service.ErrKey
 	}
 	of, k, err := n.o.DB.ByKey(ctx, tenant, parts[1], hashOf(parts[2]))
@@ -183,7 +181,7 @@ func (n *Node) CreateKey(ctx context.Context, p service.Principal, k service.Key
 		return service.Key{}, kind.As(kind.Forbidden, errors.New("the key is for another tenant"))
 	case !slices.Contains(service.AllRights, k.Right):
 		return service.Key{}, kind.Usagef("right is %.80q, want one of %q", k.Right, service.AllRights)
-	case len(k.Name) > maxKeyName || !utf8.ValidString(k.Name) || strings.ContainsFunc(k.Name, func(c rune) bool { return !unicode.IsPrint(c) }):
+	case len(k.Name) > maxKeyName || !isPrintable(k.Name):
 		return service.Key{}, kind.Usagef("the name of the key is %.80q, want at most %d bytes that can be printed", k.Name, maxKeyName)
 	case !k.Expires.IsZero() && !k.Expires.After(time.Now()):
 		return service.Key{}, kind.Usagef("the key would have expired at %s", k.Expires.Format(time.RFC3339))
@@ -214,8 +212,11 @@ func (n *Node) Keys(ctx context.Context, p service.Principal) ([]service.Key, er
 
 // RevokeKey implements service.Node.
 func (n *Node) RevokeKey(ctx context.Context, p service.Principal, id string) error {
-	err := n.o.DB.RevokeKey(ctx, p.Of.Tenant.ID, id)
-	if kind.Of(err) == kind.NotFound {
+	err := checkName("key", id)
+	if err == nil {
+		err = n.o.DB.RevokeKey(ctx, p.Of.Tenant.ID, id)
+	}
+	if known := kind.Of(err); known == kind.NotFound || known == kind.BadInput { // no key has an odd ID
 		err = kind.As(kind.NotFound, fmt.Errorf("tenant %s has no key %.80q", p.Tenant, id))
 	}
 	return hide(n.o.Logger, err)

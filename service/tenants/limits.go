@@ -28,6 +28,9 @@ func check(s service.Settings) error {
 	if s.Embedder != "" && !config.IsEmbedder(s.Embedder) {
 		return kind.Usagef("embedder is %.80q, want %s", s.Embedder, config.Embedders)
 	}
+	if !isPrintable(s.Model) {
+		return kind.Usagef("the model is %.80q, want characters that can be printed", s.Model)
+	}
 	if isServer := (config.Settings{Embedder: s.Embedder}).EmbedsElsewhere(); isServer != (s.Model != "") {
 		return kind.Usagef("embedder is %q and its model %.80q: want a model for %s and %s, and for no other", s.Embedder, s.Model, config.EmbedderOllama, config.EmbedderOpenAI)
 	}

@@ -27,6 +27,11 @@ func checkName(what, name string) error {
 	return nil
 }
 
+// isPrintable reports whether a text can be kept and shown as it is.
+func isPrintable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) })
+}
+
 // homePrefix begins the paths of a user's own documents.
 const homePrefix = "~/"
 

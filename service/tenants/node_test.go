@@ -268,3 +268,21 @@ func sparseArchive(t *testing.T, size int64) []byte {
 	require.Greater(t, h.Size, int64(1<<30))
 	return all
 }
+
+// What a client sends as a key or its ID may have any bytes. Nobody is to think that the database fails.
+func TestOddKeys(t *testing.T) {
+	n := newTestNode(t, nil)
+	for _, id := range []string{"\xff", "a\x00b", "", "a b", strings.Repeat("a", 1<<20)} {
+		_, err := n.Authenticate(t.Context(), "acme", "mck_"+id+"_secret")
+		require.ErrorIs(t, err, service.ErrKey, "%.10q", id)
+		err = n.RevokeKey(t.Context(), n.ann(), id)
+		require.Equal(t, kind.NotFound, kind.Of(err), "%.10q: %v", id, err)
+	}
+	for _, model := range []string{"a\x00b", "\xff", "a\nb"} {
+		_, err := n.SetTenant(t.Context(), "acme", func(s *service.Settings) error {
+			s.Embedder, s.Model = config.EmbedderOllama, model
+			return nil
+		})
+		require.Equal(t, kind.BadInput, kind.Of(err), "%q: %v", model, err)
+	}
+}
