@@ -46,6 +46,7 @@ type DB struct {
 	cache *cache
 
 	models sync.Map // numbers by fingerprint
+	shares shares
 }
 
 // ErrSchema means that the tables are missing, or of another release: Migrate.
@@ -73,7 +74,7 @@ func Open(ctx context.Context, dsn string, o Options) (*DB, error) {
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = 256 << 20
 	}
-	db := &DB{log: o.Logger, cache: newCache(o.CacheBytes)}
+	db := &DB{log: o.Logger, cache: newCache(o.CacheBytes), shares: shares{most: max(1, o.Connections/2), of: map[int64]*share{}}}
 	config.MaxConns = int32(o.Connections)
 	parameters := config.ConnConfig.RuntimeParams
 	parameters["application_name"] = "memcore-service"
@@ -196,26 +197,68 @@ func (db *DB) read(ctx context.Context, s session, queue func(*pgx.Batch)) error
 	s.begin(b, "isolation level repeatable read read only")
 	queue(b)
 	b.Queue("commit")
-	return failed(ctx, db.pool.SendBatch(ctx, b).Close())
+	return failed(ctx, db.shares.within(ctx, s.tenant, func() error { return db.pool.SendBatch(ctx, b).Close() }))
 }
 
 // write is read for changes: all are made, durably, or none, as after an error of a callback.
 func (db *DB) write(ctx context.Context, s session, queue func(*pgx.Batch)) error {
-	return failed(ctx, db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		b := &pgx.Batch{}
-		s.begin(b, "")
-		queue(b)
-		err := c.SendBatch(ctx, b).Close()
-		if err != nil {
-			if !c.Conn().IsClosed() {
-				_, failed := c.Exec(context.WithoutCancel(ctx), "rollback")
-				err = errors.Join(err, failed)
+	return failed(ctx, db.shares.within(ctx, s.tenant, func() error {
+		return db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+			b := &pgx.Batch{}
+			s.begin(b, "")
+			queue(b)
+			err := c.SendBatch(ctx, b).Close()
+			if err != nil {
+				if !c.Conn().IsClosed() {
+					_, failed := c.Exec(context.WithoutCancel(ctx), "rollback")
+					err = errors.Join(err, failed)
+				}
+				return err
 			}
+			_, err = c.Exec(ctx, "commit")
 			return err
-		}
-		_, err = c.Exec(ctx, "commit")
-		return err
+		})
 	}))
+}
+
+// shares keep a tenant whose statements take long, or wait for each other, from holding all connections
+// of the pool: the others would not even be let in.
+type shares struct {
+	most int // connections of a tenant
+
+	mu sync.Mutex
+	of map[int64]*share // of tenants with statements
+}
+
+type share struct {
+	places chan struct{}
+	users  int // who hold a place or wait for one
+}
+
+// within calls do once a tenant may hold one more connection.
+func (s *shares) within(ctx context.Context, tenant int64, do func() error) error {
+	s.mu.Lock()
+	own := s.of[tenant]
+	if own == nil {
+		own = &share{places: make(chan struct{}, s.most)}
+		s.of[tenant] = own
+	}
+	own.users++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if own.users--; own.users == 0 {
+			delete(s.of, tenant)
+		}
+	}()
+	select {
+	case own.places <- struct{}{}:
+		defer func() { <-own.places }()
+		return do()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // failed sorts an error of the database: kind.Unavailable if it does not answer, or is full; kind.Late if a

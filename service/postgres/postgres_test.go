@@ -358,6 +358,45 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, []int64{9, 36}, []int64{int64(documents), bytes})
 }
 
+// A tenant whose writes wait for each other leaves connections to others.
+func TestATenantHoldsNotAllConnections(t *testing.T) {
+	w := newWorld(t)
+	db, err := postgres.Open(t.Context(), w.node, postgres.Options{Connections: 4})
+	require.NoError(t, err)
+	defer db.Close()
+	w.put(w.as("ann"), "a.md", "1")
+	_, err = w.db.CreateTenant(t.Context(), "other")
+	require.NoError(t, err)
+	ann, eve := w.as("ann"), w.of("other", "eve")
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(context.Background())
+	begun, err := c.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = begun.Exec(t.Context(), `select from memcore.document for update`)
+	require.NoError(t, err)
+	change := w.textOf(ann, "a.md", "2", true)
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	for range 8 {
+		writers.Go(func() { _, _ = db.Write(ctx, ann, []postgres.Change{change}, written) })
+	}
+	waiting := func() (n int) {
+		require.NoError(t, c.QueryRow(t.Context(), `select count(*) from pg_locks where not granted`).Scan(&n))
+		return n
+	}
+	require.Eventually(t, func() bool { return waiting() >= 2 }, time.Minute, time.Millisecond)
+	others, late := context.WithTimeout(t.Context(), 10*time.Second)
+	defer late()
+	_, _, err = db.List(others, eve)
+	require.NoError(t, err)
+	_, _, err = db.ByKey(others, "other", "none", nil)
+	require.ErrorIs(t, err, postgres.ErrKey)
+	require.NoError(t, begun.Rollback(t.Context()))
+}
+
 func TestTenantsAndKeys(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.db.CreateTenant(t.Context(), "acme")
