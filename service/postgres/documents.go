@@ -75,22 +75,43 @@ func (db *DB) Get(ctx context.Context, p Principal, path string) (d Document, er
 	return d, err
 }
 
-// Texts returns those of the documents with some paths that there are, by path.
-func (db *DB) Texts(ctx context.Context, p Principal, paths []string) ([]Document, error) {
-	return db.texts(ctx, p, `d.path = any ($2)`, paths)
+// ErrLarge means that documents have more bytes than the caller can take.
+var ErrLarge = errors.New("the documents have too many bytes")
+
+// Texts returns those of the documents with some paths that there are, by path; at most most bytes.
+func (db *DB) Texts(ctx context.Context, p Principal, paths []string, most int64) ([]Document, error) {
+	return db.texts(ctx, p, `d.path = any ($2)`, paths, most)
 }
 
 // Files returns, with their texts, the documents that instruct agents or that agents write, and those with some
-// paths: BEANS.md and BEANS.local.md in any folder, and what is below .beans.
-func (db *DB) Files(ctx context.Context, p Principal, also []string) ([]Document, error) {
-	return db.texts(ctx, p, `(d.file or d.path = any ($2))`, also)
+// paths: BEANS.md and BEANS.local.md in any folder, and what is below .beans; at most most bytes.
+func (db *DB) Files(ctx context.Context, p Principal, also []string, most int64) ([]Document, error) {
+	return db.texts(ctx, p, `(d.file or d.path = any ($2))`, also, most)
 }
 
-func (db *DB) texts(ctx context.Context, p Principal, which string, paths []string) (all []Document, err error) {
+// Instructions returns those of Files that instruct the agents of several users: neither what agents write, nor
+// the user's own.
+func (db *DB) Instructions(ctx context.Context, p Principal, most int64) ([]Document, error) {
+	return db.texts(ctx, p, `(d.file and d.path !~ '^~/' and (d.path !~ '^(@[^/]+/)?\.beans/memories/' or d.path ~* '(^|/)beans(\.local)?\.md$') or d.path = any ($2))`, nil, most)
+}
+
+func (db *DB) texts(ctx context.Context, p Principal, which string, paths []string, most int64) (all []Document, err error) {
 	s := p.session()
 	err = db.read(ctx, s, func(b *pgx.Batch) {
-		b.Queue(`select `+documentColumns+`, r.text from document d join revision r on r.number = d.revision where d.scope = any ($1) and `+which+` order by d.path`,
-			s.scopes, allEscaped(paths)).Query(func(rows pgx.Rows) error {
+		from := ` from document d join revision r on r.number = d.revision where d.scope = any ($1) and ` + which
+		arguments := []any{s.scopes, allEscaped(paths)}
+		b.Queue(`select set_config('memcore.asked', coalesce(sum(r.bytes), 0)::text, true)::bigint`+from, arguments...).QueryRow(func(row pgx.Row) error {
+			var bytes int64
+			if err := row.Scan(&bytes); err != nil {
+				return err
+			}
+			if bytes > most {
+				return ErrLarge
+			}
+			return nil
+		})
+		// The batch is sent as a whole: without this condition the texts came all the same.
+		b.Queue(`select `+documentColumns+`, r.text`+from+` and current_setting('memcore.asked')::bigint <= $3 order by d.path`, append(arguments, most)...).Query(func(rows pgx.Rows) error {
 			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d Document, err error) {
 				err = row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Embedded, &d.Text)
 				d.Path, d.Text, d.At = unescaped(d.Path), unescaped(d.Text), d.At.UTC()

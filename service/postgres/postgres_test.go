@@ -228,11 +228,11 @@ func TestDocuments(t *testing.T) {
 	require.Equal(t, kind.Forbidden, kind.Of(err))
 
 	w.put(ann, "docs/Beans.md", "instructs")
-	some, err := w.db.Files(t.Context(), ann, []string{"a.md", "nothing.md"})
+	some, err := w.db.Files(t.Context(), ann, []string{"a.md", "nothing.md"}, 1<<20)
 	require.NoError(t, err)
 	require.Len(t, some, 3)
 	require.Equal(t, "one more", some[0].Text)
-	some, err = w.db.Texts(t.Context(), ann, []string{"a.md"})
+	some, err = w.db.Texts(t.Context(), ann, []string{"a.md"}, 1<<20)
 	require.NoError(t, err)
 	require.Equal(t, "one more", some[0].Text)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 	"github.com/memcore/memcore/service/postgres"
 )
@@ -19,15 +20,25 @@ import (
 type desk struct {
 	root  string
 	files map[string]postgres.Document // by path
+	room  int64                        // bytes that may be laid
+	place chan struct{}                // of Node.largeDesks; nil for a small one
 }
 
-// newDesk makes an empty desk.
-func (n *Node) newDesk() (*desk, error) {
+// deskSizes are in bytes. A desk's texts are in memory, too, of which no tenant may use up the node's.
+type deskSizes struct{ small, largest int64 }
+
+var usualDesks = deskSizes{small: 4 << 20, largest: 64 << 20}
+
+// mostLarge bounds the desks at a time that are not small.
+const mostLarge = 2
+
+// newDesk makes an empty desk. It is to be removed even after an error.
+func (n *Node) newDesk(room int64) (*desk, error) {
 	root, err := os.MkdirTemp(n.folder, "")
 	if err != nil {
-		return nil, err
+		return &desk{}, err
 	}
-	d := &desk{root: root, files: map[string]postgres.Document{}}
+	d := &desk{root: root, files: map[string]postgres.Document{}, room: room}
 	return d, makeFolders(d.at(sharedFolder+"/.git"), d.at(homeFolder+"/"+hidden)) // a folder with .git is a project's root
 }
 
@@ -43,7 +54,12 @@ func (d *desk) rel(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-func (d *desk) remove() error { return os.RemoveAll(d.root) }
+func (d *desk) remove() error {
+	if d.place != nil {
+		defer func() { <-d.place }()
+	}
+	return os.RemoveAll(d.root)
+}
 
 // workspace returns the desk as a workspace.
 func (d *desk) workspace(w *app.Workspace, teams []string, settings map[string]string) (*app.Workspace, error) {
@@ -72,6 +88,7 @@ func (d *desk) lay(documents []postgres.Document) error {
 			return err
 		}
 		d.files[doc.Path] = doc
+		d.room -= doc.Bytes
 	}
 	return nil
 }
@@ -115,9 +132,28 @@ const maxImportDepth = 5
 // openDesk lays a desk for a principal, with the documents that also names too, and opens their
 // memory on it.
 func (n *Node) openDesk(ctx context.Context, p service.Principal, also ...string) (*desk, *app.Service, error) {
-	d, err := n.newDesk()
+	d, s, err := n.openDeskOf(ctx, p, also, n.deskSizes.small, nil)
+	if !errors.Is(err, postgres.ErrLarge) {
+		return d, s, err
+	}
+	select {
+	case n.largeDesks <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	d, s, err = n.openDeskOf(ctx, p, also, n.deskSizes.largest, n.largeDesks)
+	if errors.Is(err, postgres.ErrLarge) {
+		err = kind.Usagef("BEANS.md files, what they import, and the documents below .beans have more than %d bytes together, too much for an agent: delete some, or move them elsewhere", n.deskSizes.largest)
+	}
+	return d, s, err
+}
+
+// openDeskOf opens a desk with room for some bytes, which gives back the place that it holds.
+func (n *Node) openDeskOf(ctx context.Context, p service.Principal, also []string, room int64, held chan struct{}) (*desk, *app.Service, error) {
+	d, err := n.newDesk(room)
+	d.place = held
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, d.remove())
 	}
 	s, err := n.layDesk(ctx, d, p, also)
 	if err != nil {
@@ -127,7 +163,7 @@ func (n *Node) openDesk(ctx context.Context, p service.Principal, also ...string
 }
 
 func (n *Node) layDesk(ctx context.Context, d *desk, p service.Principal, also []string) (*app.Service, error) {
-	files, err := n.o.DB.Files(ctx, p.Of, also)
+	files, err := n.o.DB.Files(ctx, p.Of, also, d.room)
 	for depth := 0; err == nil && len(files) > 0; depth++ {
 		if err := d.lay(files); err != nil {
 			return nil, err
@@ -141,7 +177,7 @@ func (n *Node) layDesk(ctx context.Context, d *desk, p service.Principal, also [
 			}
 		}
 		if files = nil; depth < maxImportDepth && len(open) > 0 {
-			files, err = n.o.DB.Texts(ctx, p.Of, open)
+			files, err = n.o.DB.Texts(ctx, p.Of, open, d.room)
 		}
 	}
 	if err != nil {

@@ -58,9 +58,9 @@ func (n *Node) modelOf(s service.Settings) (*model, error) {
 	if m := n.models.known[name]; m != nil {
 		return m, nil
 	}
-	d, err := n.newDesk()
+	d, err := n.newDesk(0)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, d.remove())
 	}
 	m := &model{settings: s}
 	if m.w, err = d.workspace(n.o.Workspace, nil, imposedBy(s)); err != nil {

@@ -3,6 +3,7 @@ package tenants
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -198,6 +199,52 @@ func TestBounds(t *testing.T) {
 	u, err := n.Usage(t.Context(), n.ann())
 	require.NoError(t, err)
 	require.Equal(t, service.Usage{Documents: 3, Bytes: 99, Limits: service.Limits{MaxDocuments: 3, MaxBytes: 100}}, u)
+}
+
+// Nobody uses up the memory of a node by what is laid out for an agent. What is too much can be deleted.
+func TestBoundsOfDesks(t *testing.T) {
+	n := newTestNode(t, nil)
+	n.deskSizes = deskSizes{small: 400, largest: 6400}
+	large := strings.Repeat("\n", 700)
+	open := func(ctx context.Context, p service.Principal) error {
+		return n.AskWithFiles(ctx, p, func(*app.Service) error { return nil })
+	}
+	mustPut(t, n, n.bob(), "~/.beans/memories/0.md", large)
+	for range 2 * mostLarge { // each gives back its place
+		require.NoError(t, open(t.Context(), n.bob()))
+	}
+	for range mostLarge {
+		n.largeDesks <- struct{}{}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.ErrorIs(t, open(ended, n.bob()), context.Canceled)
+	late, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	require.Equal(t, kind.Unavailable, kind.Of(open(late, n.bob())), "others hold much")
+	require.NoError(t, open(t.Context(), n.ann()), "what is small waits for nobody")
+	for range mostLarge {
+		<-n.largeDesks
+	}
+
+	for i := range 9 {
+		mustPut(t, n, n.bob(), fmt.Sprintf(".beans/memories/%d.md", i), large)
+	}
+	err := open(t.Context(), n.bob())
+	require.Equal(t, kind.BadInput, kind.Of(err), "%v", err)
+	_, _, err = n.Call(t.Context(), n.bob(), "memory_read", []byte(`{"path": "a.md"}`))
+	require.Equal(t, kind.BadInput, kind.Of(err), "%v", err)
+	mustPut(t, n, n.bob(), "a.md", "is written all the same")
+	_, err = n.Delete(t.Context(), n.bob(), ".beans/memories/8.md", service.Condition{})
+	require.NoError(t, err)
+	require.NoError(t, open(t.Context(), n.bob()))
+
+	mustPut(t, n, n.ann(), "BEANS.md", "@import large.md\n@import a.md")
+	mustPut(t, n, n.ann(), "large.md", large)
+	err = open(t.Context(), n.bob())
+	require.Equal(t, kind.BadInput, kind.Of(err), "what is imported counts: %v", err)
+	_, err = n.Put(t.Context(), n.bob(), "a.md", "instructs", service.Condition{})
+	require.Equal(t, kind.Forbidden, kind.Of(err), "%v", err)
 }
 
 // A sparse file of an archive may be larger than all memory.

@@ -2,6 +2,7 @@ package tenants
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
+	"github.com/memcore/memcore/service/postgres"
 )
 
 // may judges a change by its path.
@@ -53,17 +55,13 @@ func (n *Node) mayAll(ctx context.Context, p service.Principal, edits []edit) er
 // imported returns what curated memory of several users imports, or may: in files where agents do
 // not follow mentions, and more than are followed, also documents that there are not yet.
 func (n *Node) imported(ctx context.Context, p service.Principal) (map[string]bool, error) {
-	files, err := n.o.DB.Files(ctx, p.Of, nil)
-	if err != nil {
-		return nil, err
-	}
+	room := n.deskSizes.largest
+	files, err := n.o.DB.Instructions(ctx, p.Of, room)
 	all := map[string]bool{}
-	for len(files) > 0 {
+	for err == nil && len(files) > 0 {
 		var open []string
 		for _, d := range files {
-			if !place(d.Path).instructsOthers() && !all[d.Path] {
-				continue
-			}
+			room -= d.Bytes
 			for _, found := range importsIn(d.Path, d.Text) {
 				if !all[found] {
 					all[found] = true
@@ -74,11 +72,12 @@ func (n *Node) imported(ctx context.Context, p service.Principal) (map[string]bo
 		if len(open) == 0 {
 			break
 		}
-		if files, err = n.o.DB.Texts(ctx, p.Of, open); err != nil {
-			return nil, err
-		}
+		files, err = n.o.DB.Texts(ctx, p.Of, open, room)
 	}
-	return all, nil
+	if errors.Is(err, postgres.ErrLarge) {
+		err = kind.As(kind.Forbidden, fmt.Errorf("what instructs the agents of others has more than %d bytes, so that only the right %s may change documents: import less", n.deskSizes.largest, service.Admin))
+	}
+	return all, err
 }
 
 // importsIn returns the documents of several users that a text imports, as a session would read it.
