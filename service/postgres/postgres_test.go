@@ -358,6 +358,44 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, []int64{9, 36}, []int64{int64(documents), bytes})
 }
 
+// Imports at the same moment do not pass a limit together that each of them keeps.
+func TestLimitsOfImportsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	ann := w.as("ann")
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(context.Background())
+	_, err = c.Exec(t.Context(), `create function late() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock_shared(42); return null; end';
+		create constraint trigger late after insert or update on memcore.usage deferrable initially deferred for each row execute function late();
+		select pg_advisory_lock(42)`) // none is committed before all have looked, or wait to look
+	require.NoError(t, err)
+	limited := written
+	limited.MaxDocuments = 1500
+	var imports sync.WaitGroup
+	for i := range 6 {
+		var changes []postgres.Change
+		for j := range 400 {
+			changes = append(changes, postgres.Change{Path: fmt.Sprintf("%d/%d.md", i, j)})
+		}
+		imports.Go(func() {
+			if _, err := w.db.Write(context.Background(), ann, changes, limited); err != nil && !errors.Is(err, postgres.ErrFull) {
+				t.Errorf("import: %v", err)
+			}
+		})
+	}
+	require.Eventually(t, func() bool {
+		var waiting int
+		require.NoError(t, c.QueryRow(t.Context(), `select count(*) from pg_locks where not granted`).Scan(&waiting))
+		return waiting == 6
+	}, time.Minute, time.Millisecond)
+	_, err = c.Exec(t.Context(), `select pg_advisory_unlock(42)`)
+	require.NoError(t, err)
+	imports.Wait()
+	documents, _, err := w.db.Usage(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.LessOrEqual(t, documents, limited.MaxDocuments)
+}
+
 // A tenant whose writes wait for each other leaves connections to others.
 func TestATenantHoldsNotAllConnections(t *testing.T) {
 	w := newWorld(t)

@@ -87,7 +87,7 @@ func (db *DB) Write(ctx context.Context, p Principal, changes []Change, w Write)
 			}
 			return err
 		})
-		w.queueLock(b, p.Tenant.ID)
+		w.queueLock(b, p.Tenant.ID, len(changes))
 		for _, i := range order {
 			queueChange(b, scopes[i], changes[i], model, w, &versions[i])
 		}
@@ -228,19 +228,19 @@ func putVector(b *pgx.Batch, scope int64, model int16, r store.Record, vector []
 }
 
 // Near its limits a tenant's writes wait for each other, since they do not see each other's growth. So
-// many documents and bytes may be written at the same moment.
+// many writes as large as one, and bytes, may come at the same moment.
 const (
-	documentsAtOnce = 1000
-	bytesAtOnce     = 256 << 20
+	writesAtOnce = 64
+	bytesAtOnce  = 256 << 20
 )
 
 const quotaLocks = "7161003"
 
 // queueLock lets the writes of a tenant that is nearly full wait for each other.
-func (w Write) queueLock(b *pgx.Batch, tenant int64) {
+func (w Write) queueLock(b *pgx.Batch, tenant int64, documents int) {
 	if w.MaxDocuments > 0 || w.MaxBytes > 0 {
 		b.Queue(`select pg_advisory_xact_lock(`+quotaLocks+`, $1::bigint::integer) from (`+sumUsage+`) u(documents, bytes)
-			where $2::bigint > 0 and documents + $3::bigint > $2 or $4::bigint > 0 and bytes + $5::bigint > $4`, tenant, w.MaxDocuments, documentsAtOnce, w.MaxBytes, bytesAtOnce)
+			where $2::bigint > 0 and documents + $3::bigint > $2 or $4::bigint > 0 and bytes + $5::bigint > $4`, tenant, w.MaxDocuments, writesAtOnce*documents, w.MaxBytes, bytesAtOnce)
 	}
 }
 
