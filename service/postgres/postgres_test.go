@@ -563,7 +563,8 @@ func TestRowLevelSecurity(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Exec(t.Context(), `insert into memcore.removal (scope, path) values (999, 'x')`)
 	require.ErrorContains(t, err, "row-level security", "nor does it write one")
-	for _, statement := range []string{`alter table memcore.document disable row level security`, `drop policy of_scope on memcore.document`, `truncate memcore.document`, `set role owner`} {
+	for _, statement := range []string{`alter table memcore.document disable row level security`, `drop policy of_scope on memcore.document`, `truncate memcore.document`, `set role owner`,
+		`insert into memcore.schema (version) values (99)`, `delete from memcore.schema`, `select memcore.renew()`} {
 		_, err := c.Exec(t.Context(), statement)
 		require.Error(t, err, statement)
 	}

@@ -223,5 +223,6 @@ $$;
 revoke all on all functions in schema memcore from public;
 grant usage on schema memcore to memcore_node;
 grant select, insert, update, delete on all tables in schema memcore to memcore_node;
+revoke insert, update, delete on memcore.schema from memcore_node;
 grant select, usage on all sequences in schema memcore to memcore_node;
 grant execute on function memcore.key, memcore.scopes, memcore.reached, memcore.take, memcore.maintain to memcore_node;
