@@ -46,6 +46,10 @@ type agents struct {
 func (a *agents) find(p service.Principal) *agent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.findLocked(p)
+}
+
+func (a *agents) findLocked(p service.Principal) *agent {
 	known := a.known[agentOf(p)]
 	if known == nil || known.tenant != p.Of.Tenant.ID {
 		return nil
@@ -57,12 +61,12 @@ func (a *agents) find(p service.Principal) *agent {
 
 // keep adds an agent, unless another request was faster, and returns the one that is kept.
 func (a *agents) keep(p service.Principal, made *agent) *agent {
-	if known := a.find(p); known != nil {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if known := a.findLocked(p); known != nil {
 		made.end()
 		return known
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.known == nil {
 		a.known = map[string]*agent{}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,5 +53,27 @@ func TestMCPVersion(t *testing.T) {
 	for _, odd := range []string{`{"memcore/at-least": "x"}`, `{"memcore/at-least": -1}`} {
 		text, _ := tool(1, second, "search_memory", ask, odd)
 		require.Contains(t, text, "9152")
+	}
+}
+
+// Of requests that make the same agent at once, none ends what another has.
+func TestAgentsAtOnce(t *testing.T) {
+	p := service.Principal{Tenant: "acme", User: "ann"}
+	p.Of.Tenant.ID = 1
+	for range 20000 {
+		var a agents
+		var ended sync.Map
+		kept := make([]*agent, 8)
+		var all sync.WaitGroup
+		for i := range kept {
+			made := &agent{tenant: 1, memory: &agentMemory{}}
+			made.end = func() { ended.Store(made, true) }
+			all.Go(func() { kept[i] = a.keep(p, made) })
+		}
+		all.Wait()
+		for _, one := range kept {
+			_, gone := ended.Load(one)
+			require.False(t, gone, "it has ended")
+		}
 	}
 }
