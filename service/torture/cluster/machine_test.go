@@ -53,7 +53,7 @@ func newMachine(t *testing.T, nodes int) *machine {
 	m.owner, nodeAddress = m.database.Database(t)
 	c, err := pgx.ParseConfig(nodeAddress)
 	require.NoError(t, err)
-	m.link = newLink(t, filepath.Join(c.Host, ".s.PGSQL.5432"))
+	m.link = newLink(t, filepath.Join(c.Host, fmt.Sprintf(".s.PGSQL.%d", c.Port)))
 	host, port, err := net.SplitHostPort(m.link.address)
 	require.NoError(t, err)
 	m.env = append(os.Environ(), "HOME="+m.dir, "XDG_CACHE_HOME=", "MEMCORE_SERVICE_OPERATOR_KEY="+operatorKey,
