@@ -71,6 +71,7 @@ type Server struct {
 	took     *prometheus.HistogramVec
 
 	draining atomic.Bool
+	away     atomic.Bool   // the database did not answer the last probe
 	ending   chan struct{} // closed when streams end
 	endOnce  sync.Once
 
@@ -177,8 +178,15 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := context.WithTimeout(r.Context(), 3*time.Second)
 	defer stop()
-	if err := s.o.Node.Ready(ctx); err != nil {
-		s.o.Logger.Warn("not ready", "error", err)
+	err := s.o.Node.Ready(ctx)
+	if away := err != nil; s.away.Swap(away) != away { // probes come each few seconds
+		if away {
+			s.o.Logger.Warn("not ready", "error", err)
+		} else {
+			s.o.Logger.Info("ready again")
+		}
+	}
+	if err != nil {
 		s.fail(w, &httpapi.Error{Status: 503, Message: "the database does not answer"})
 		return
 	}
