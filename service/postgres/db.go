@@ -106,9 +106,9 @@ func (db *DB) check(ctx context.Context) error {
 	var exists, mayRead bool
 	err := db.pool.QueryRow(ctx, `select to_regclass('memcore.schema') is not null, coalesce(has_table_privilege(to_regclass('memcore.schema'), 'select'), false)`).Scan(&exists, &mayRead)
 	switch {
-	case err != nil:
-		return fmt.Errorf("connect to the database: %w", err)
-	case !exists:
+	case err != nil && !isState(err, "42501"): // insufficient_privilege, for the schema
+		return fmt.Errorf("connect to the database: %w", failed(ctx, err))
+	case err == nil && !exists:
 		return ErrSchema
 	case !mayRead:
 		return errors.New("the role of the database may read no table: grant it memcore_node")

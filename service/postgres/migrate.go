@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/memcore/memcore/internal/kind"
 )
 
 // schemaFiles are run once each, by number.
@@ -25,7 +27,7 @@ const migrationLock = 7161000
 func Migrate(ctx context.Context, dsn string) error {
 	c, err := pgx.Connect(ctx, dsn)
 	if err != nil {
-		return fmt.Errorf("connect to the database: %w", err)
+		return fmt.Errorf("connect to the database: %w", failed(ctx, err))
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
@@ -52,6 +54,9 @@ func Migrate(ctx context.Context, dsn string) error {
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, `select memcore.renew()`)
+		}
+		if isState(err, "42501") { // insufficient_privilege
+			err = kind.Hint(err, "the role has to own the database; a superuser makes the extension vector before")
 		}
 		if err != nil {
 			return fmt.Errorf("migrate the database: %w", err)

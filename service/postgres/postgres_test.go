@@ -572,6 +572,23 @@ func TestRowLevelSecurity(t *testing.T) {
 	require.ErrorContains(t, err, "bypass")
 }
 
+// A role without rights learns which it needs.
+func TestRoleWithoutRights(t *testing.T) {
+	w := newWorld(t)
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	_, err = c.Exec(t.Context(), `create role stranger login`)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := c.Exec(context.Background(), `drop role stranger`)
+		require.NoError(t, errors.Join(err, c.Close(context.Background())))
+	})
+	stranger := strings.Replace(w.node, "user=node", "user=stranger", 1)
+	_, err = postgres.Open(t.Context(), stranger, postgres.Options{})
+	require.ErrorContains(t, err, "grant it memcore_node")
+	require.Contains(t, kind.HintOf(postgres.Migrate(t.Context(), stranger)), "own the database")
+}
+
 func TestMigrateAgain(t *testing.T) {
 	w := newWorld(t)
 	w.put(w.as("ann"), "a.md", "text")
