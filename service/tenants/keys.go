@@ -121,8 +121,14 @@ func (n *Node) SetTenant(ctx context.Context, name string, change func(*service.
 		if s, err = settingsOf(postgres.Tenant{Name: name, Settings: was}); err != nil {
 			return nil, err
 		}
+		before := s.Embedder
 		if err := cmp.Or(change(&s), check(s)); err != nil {
 			return nil, err
+		}
+		if s.Embedder != before {
+			if err := n.checkInstalled(s); err != nil {
+				return nil, err
+			}
 		}
 		return json.Marshal(s)
 	})

@@ -79,7 +79,7 @@ func TestLimitsOfATenant(t *testing.T) {
 func TestSettingsAreChecked(t *testing.T) {
 	w := newWorld(t)
 	w.fill([]string{"acme"}, []string{"ann"})
-	for _, bad := range []service.Settings{{Embedder: "Min LM"}, {Embedder: "ollama"}, {Model: "x"}, {Embedder: "minilm", Model: "x"}} {
+	for _, bad := range []service.Settings{{Embedder: "Min LM"}, {Embedder: "no-such-model"}, {Embedder: "ollama"}, {Model: "x"}, {Embedder: "minilm", Model: "x"}} {
 		_, err := w.inside[0].SetTenant(t.Context(), "acme", func(s *service.Settings) error { *s = bad; return nil })
 		require.Equal(t, kind.BadInput, kind.Of(err), "%+v: %v", bad, err)
 	}

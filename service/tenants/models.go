@@ -13,6 +13,8 @@ import (
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
+	installed "github.com/memcore/memcore/internal/app/models"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 )
 
@@ -77,6 +79,22 @@ func (n *Node) modelOf(s service.Settings) (*model, error) {
 	}
 	n.models.known[name] = m
 	return m, nil
+}
+
+// checkInstalled refuses an embedder that this node does not have, which would be a slip of the pen.
+func (n *Node) checkInstalled(s service.Settings) error {
+	m, err := n.modelOf(s)
+	if err != nil {
+		return err
+	}
+	absent, ok := m.embedder.(installed.Absent)
+	if !ok {
+		return nil
+	}
+	n.models.mu.Lock()
+	defer n.models.mu.Unlock()
+	delete(n.models.known, s.Embedder+" "+s.Model) // it may be installed before the next try
+	return kind.Usagef("embedder is %q, which this node does not have: %w", s.Embedder, absent.Err)
 }
 
 // scaleOf returns the scale of the embedder's cosines, if it has to be measured: once, when the
