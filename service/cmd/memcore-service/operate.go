@@ -41,6 +41,9 @@ func (o operator) send(ctx context.Context, method, path string, body, into any)
 	if err != nil {
 		return kind.Usagef("--server: %w", err)
 	}
+	if strings.Contains(path+"/", "//") {
+		return kind.Hint(kind.Usagef("a name is empty"), "--tenant names the tenant")
+	}
 	key := os.Getenv(operatorVariable)
 	if key == "" {
 		return kind.Hint(kind.Usagef("%s is not set", operatorVariable), "it is the key that the nodes were started with")

@@ -95,7 +95,7 @@ than they need: grant it memcore_node.`,
 			if err != nil {
 				return err
 			}
-			if err := postgres.Migrate(cmd.Context(), dsn); err != nil {
+			if err := a.whenItAnswers(cmd.Context(), func() error { return postgres.Migrate(cmd.Context(), dsn) }); err != nil {
 				return err
 			}
 			return a.print("the tables are those of this release\n")
@@ -103,10 +103,32 @@ than they need: grant it memcore_node.`,
 	}
 }
 
+// longestWait bounds the wait for a database that starts beside a node.
+const longestWait = 10 * time.Second
+
+// whenItAnswers calls do again while the database does not answer, for a while.
+func (a *cli) whenItAnswers(ctx context.Context, do func() error) error {
+	for begun := time.Now(); ; {
+		err := do()
+		if kind.Of(err) != kind.Unavailable || ctx.Err() != nil || time.Since(begun) > longestWait {
+			return err
+		}
+		a.Log.Debug("waiting for the database", "error", err)
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	upstreams, err := upstreamsOf(o.upstreams, a.Log)
 	if err != nil {
 		return err
+	}
+	if o.keep < 0 {
+		return kind.Usagef("--keep is %v, want a time", o.keep)
 	}
 	operator := os.Getenv(operatorVariable)
 	if operator != "" && len(operator) < minOperatorKey {
@@ -129,7 +151,11 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 		return err
 	}
 	defer endTraces()
-	db, err := postgres.Open(ctx, dsn, postgres.Options{Logger: a.Log})
+	var db *postgres.DB
+	err = a.whenItAnswers(ctx, func() (err error) {
+		db, err = postgres.Open(ctx, dsn, postgres.Options{Logger: a.Log})
+		return err
+	})
 	if err != nil {
 		return err
 	}
