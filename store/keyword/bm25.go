@@ -8,18 +8,16 @@ const (
 	lengthPenalty = 0.75 // b: how much long texts lose, from 0 to 1
 )
 
-// MaxBM25 bounds BM25 for a term in holders of all texts. 0 counts as 1.
-func MaxBM25(holders, all int) float64 { return idf(holders, max(all, holders)) * (k1 + 1) }
+// maxBM25 bounds bm25 for a term in holders of all texts. 0 counts as 1.
+func maxBM25(holders, all int) float64 { return idf(holders, max(all, holders)) * (k1 + 1) }
 
 func idf(holders, all int) float64 {
 	n, of := float64(max(holders, 1)), float64(max(all, 1))
 	return math.Log(1 + (of-n+0.5)/(n+0.5))
 }
 
-// BM25 scores occurrences of a term, each divided by its text's LengthNorm.
-func BM25(most, occurrences float64) float64 { return most * occurrences / (k1 + occurrences) }
+// bm25 scores occurrences of a term, each divided by its text's lengthNorm.
+func bm25(most, occurrences float64) float64 { return most * occurrences / (k1 + occurrences) }
 
-// LengthNorm penalises a text of length times the average.
-func LengthNorm(length float64) float64 { return lengthNorm(lengthPenalty, length) }
-
+// lengthNorm penalises a text of length times the average.
 func lengthNorm(penalty, length float64) float64 { return 1 - penalty + penalty*length }

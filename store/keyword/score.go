@@ -58,7 +58,7 @@ func (x *search) score(ctx context.Context, terms []term) (*scores, error) {
 				n++
 			}
 		}
-		most, holders := MaxBM25(n, layout.records), 0
+		most, holders := maxBM25(n, layout.records), 0
 		if len(records.in) > 0 || !t.whole {
 			result.ceiling += most
 		}
@@ -67,7 +67,7 @@ func (x *search) score(ctx context.Context, terms []term) (*scores, error) {
 			if result.of[number] == 0 {
 				result.matched = append(result.matched, number)
 			}
-			result.of[number] += BM25(most, records.of[number])
+			result.of[number] += bm25(most, records.of[number])
 			if document := layout.of[number]; document >= 0 {
 				documents.add(int(document), math.Round(records.of[number]*fine))
 				if !layout.isCopy(number) && holding[document] != texts.term {
@@ -122,10 +122,10 @@ const fine = 1 << 20
 // scoreDocuments adds a term's share to the scores of documents. holders have it in more than
 // copies.
 func scoreDocuments(l *layout, found *occurrences, holders int, scores []float64) {
-	most := MaxBM25(holders, l.live)
+	most := maxBM25(holders, l.live)
 	for _, document := range found.in {
 		size := float64(l.sizes[document]) / l.average
-		scores[document] += BM25(most, found.of[document]/fine/lengthNorm(lengthPenalty, size))
+		scores[document] += bm25(most, found.of[document]/fine/lengthNorm(lengthPenalty, size))
 	}
 }
 

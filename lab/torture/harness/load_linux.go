@@ -155,7 +155,7 @@ func (l *Load) do(request *http.Request) (Answer, error) {
 	return Answer{response.StatusCode, response.Header, body}, err
 }
 
-// Error returns nil for status OK, else a Refusal, or another error if there is no message.
+// Error returns nil for status OK, else what the daemon said.
 func (a Answer) Error() error {
 	if a.Status == http.StatusOK {
 		return nil
@@ -169,22 +169,7 @@ func (a Answer) Error() error {
 	if err := json.Unmarshal(a.Body, &said); err != nil || said.Error.Message == "" || said.Error.Status != a.Status {
 		return fmt.Errorf("status %d without a clear word: %q", a.Status, a.Body)
 	}
-	return &Refusal{a.Status, said.Error.Message, a.Header.Get("Retry-After")}
-}
-
-// A Refusal is an answer with another status than OK.
-type Refusal struct {
-	Status     int
-	Message    string
-	RetryAfter string
-}
-
-func (r *Refusal) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Message) }
-
-// Busy reports whether err is an overload with a Retry-After.
-func Busy(err error) bool {
-	var r *Refusal
-	return errors.As(err, &r) && (r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable) && r.RetryAfter != ""
+	return fmt.Errorf("status %d: %s", a.Status, said.Error.Message)
 }
 
 // A Process runs until Stop.

@@ -1,8 +1,6 @@
 package harness
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -55,20 +53,6 @@ func (p *Process) Usage() (u Usage, err error) {
 		u.Children += len(strings.Fields(string(children)))
 	}
 	return u, nil
-}
-
-// Goroutines asks the daemon for the number of its goroutines.
-func (l *Load) Goroutines(ctx context.Context) (int, error) {
-	answer, err := l.Get(ctx, "/v1/health")
-	if err != nil {
-		return 0, err
-	}
-	var health struct{ Goroutines int }
-	err = json.Unmarshal(answer.Body, &health)
-	if err == nil && health.Goroutines == 0 {
-		err = fmt.Errorf("no goroutines in %s", answer.Body)
-	}
-	return health.Goroutines, err
 }
 
 // Size counts the files below a folder and their bytes.
