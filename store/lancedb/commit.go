@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/internal/generation"
-	"github.com/memcore/memcore/internal/lancedb/table"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/internal/disk"
 	"github.com/memcore/memcore/store/lancedb/internal/dataset"
+	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
 const (

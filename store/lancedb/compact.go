@@ -12,9 +12,9 @@ import (
 
 	"github.com/lancedb/lancedb-go/pkg/contracts"
 
-	"github.com/memcore/memcore/internal/lancedb/table"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/lancedb/internal/dataset"
+	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
 // limits say when to compact. Moving a row takes about 0.1 ms.

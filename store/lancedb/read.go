@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/memcore/memcore/internal/lancedb/table"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/internal/disk"
+	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
 // Document implements disk.Snapshot.

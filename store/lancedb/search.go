@@ -9,9 +9,9 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
-	"github.com/memcore/memcore/internal/lancedb/table"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/internal/disk"
+	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
 func schemaOf(dimension int) *arrow.Schema {
