@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		text, _ := io.ReadAll(Stdin)
 		l := left{Asked, fmt.Sprint(Asked.Err), len(text)}
 		l.Err = nil
-		_ = json.NewEncoder(os.Stdout).Encode(l)
+		_ = json.NewEncoder(os.Stderr).Encode(l)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
@@ -52,6 +53,17 @@ func newHome(t *testing.T) string {
 // if it ended before main, else what it leaves.
 func hook(t *testing.T, home, event string, handle http.HandlerFunc, variables ...string) (wrote string, rest *left) {
 	t.Helper()
+	var out bytes.Buffer
+	rest = hookTo(t, &out, home, event, handle, variables...)
+	if rest != nil {
+		require.Empty(t, out.String())
+	}
+	return out.String(), rest
+}
+
+// hookTo is hook with another standard output.
+func hookTo(t *testing.T, out io.Writer, home, event string, handle http.HandlerFunc, variables ...string) (rest *left) {
+	t.Helper()
 	run := filepath.Join(home, "cache", "memcore", "run")
 	require.NoError(t, os.MkdirAll(run, 0o700))
 	listener, err := net.Listen("unix", address.Socket(run))
@@ -62,13 +74,14 @@ func hook(t *testing.T, home, event string, handle http.HandlerFunc, variables .
 	command := exec.Command(os.Args[0], "hook", "claude-code")
 	command.Dir, command.Stdin = home, strings.NewReader(event)
 	command.Env = append([]string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache")}, variables...)
-	out, err := command.Output()
-	if err == nil {
-		return string(out), nil
+	var said bytes.Buffer
+	command.Stdout, command.Stderr = out, &said
+	if command.Run() == nil {
+		return nil
 	}
 	rest = &left{}
-	require.NoError(t, json.Unmarshal(out, rest), string(out))
-	return "", rest
+	require.NoError(t, json.Unmarshal(said.Bytes(), rest), said.String())
+	return rest
 }
 
 const prompt = `{"session_id":"s","cwd":"/project","hook_event_name":"UserPromptSubmit","prompt":"which port?"}`
@@ -201,18 +214,28 @@ func TestWhenTheDaemonIsNotAsked(t *testing.T) {
 func TestAnAnswerThatCannotBeWritten(t *testing.T) {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
+	defer write.Close()
 	require.NoError(t, read.Close())
-	home := newHome(t)
-	run := filepath.Join(home, "cache", "memcore", "run")
-	require.NoError(t, os.MkdirAll(run, 0o700))
-	listener, err := net.Listen("unix", address.Socket(run))
-	require.NoError(t, err)
-	server := &http.Server{Handler: answers(`{"reply":"answered"}`)}
-	go server.Serve(listener)
-	defer server.Close()
-	command := exec.Command(os.Args[0], "hook", "claude-code")
-	command.Dir, command.Stdin, command.Stdout = home, bytes.NewReader([]byte(prompt)), write
-	command.Env = []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache")}
-	err = command.Run()
-	require.Error(t, err, "the rest of the program runs")
+	rest := hookTo(t, write, newHome(t), prompt, answers(`{"reply":"answered"}`))
+	require.NotNil(t, rest)
+	require.JSONEq(t, `{"reply":"answered"}`, string(rest.Body))
+}
+
+// An agent may give hooks a pipe that takes no more than has room in it.
+func TestAnAnswerIsWrittenOnce(t *testing.T) {
+	var fds [2]int
+	require.NoError(t, syscall.Pipe(fds[:]))
+	require.NoError(t, syscall.SetNonblock(fds[1], true))
+	read, write := os.NewFile(uintptr(fds[0]), "read"), os.NewFile(uintptr(fds[1]), "write")
+	defer read.Close()
+	got := make(chan string)
+	go func() {
+		all, _ := io.ReadAll(read)
+		got <- string(all)
+	}()
+	long := strings.Repeat("known ", 500_000)
+	rest := hookTo(t, write, newHome(t), prompt, answers(`{"reply":"`+long+`"}`))
+	require.NoError(t, write.Close())
+	require.True(t, long == <-got)
+	require.Nil(t, rest)
 }

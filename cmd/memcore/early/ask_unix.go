@@ -247,15 +247,14 @@ func (a Answer) deliver() bool {
 	if json.Unmarshal(a.Body, &sent) != nil || sent.Index != "" || len(sent.Told) > 0 || a.Release != release() {
 		return false
 	}
-	for rest := []byte(sent.Reply); len(rest) > 0; {
-		// Not by os.Stdout, which ends the process if the agent reads no more.
-		n, err := syscall.Write(syscall.Stdout, rest)
-		if err != nil {
-			return false
-		}
-		rest = rest[n:]
+	// Not os.Stdout, which ends the process if the agent reads no more.
+	fd, err := syscall.Dup(syscall.Stdout)
+	if err != nil {
+		return false
 	}
-	return true
+	out := os.NewFile(uintptr(fd), "stdout")
+	_, err = io.WriteString(out, sent.Reply)
+	return errors.Join(err, out.Close()) == nil
 }
 
 // release is that of this program, unless a packager's linker has set another one: then the command
