@@ -306,7 +306,7 @@ func (h *hookRun) byDaemon(ctx context.Context, e hook.Event, dir string, data [
 	case errors.Is(asked.Err, os.ErrDeadlineExceeded):
 		return answer, "", app.DaemonWasLate(address.HookWait, false)
 	case asked.Err != nil:
-		return answer, "", asked.Err
+		return answer, asked.Release, asked.Err
 	default:
 		return answer, asked.Release, json.Unmarshal(asked.Body, &answer)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/cmd/memcore/early"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 )
@@ -46,6 +47,16 @@ func TestReadEvent(t *testing.T) {
 
 	_, _, err = readEvent(io.MultiReader(strings.NewReader("{"), io.LimitReader(repeated("[1],"), maxEvent+1)))
 	require.ErrorIs(t, err, hook.ErrLong)
+}
+
+// A daemon that refuses a hook may be an older one, which is replaced then.
+func TestAnOlderDaemonRefuses(t *testing.T) {
+	before := early.Asked
+	t.Cleanup(func() { early.Asked = before })
+	early.Asked = early.Answer{ID: "1", Release: "v1.0.0", Works: true, Err: errors.New("HTTP/1.1 404 Not Found")}
+	_, release, err := (&hookRun{}).byDaemon(t.Context(), hook.Event{}, "/p", nil)
+	require.Equal(t, early.Asked.Err, err)
+	require.Equal(t, "v1.0.0", release)
 }
 
 // A note reports that a query was cut.
