@@ -21,8 +21,10 @@ type Job struct {
 	Records  []store.Record // those without a vector
 }
 
-// Pending takes at most n documents, newest first. No other node gets them before the lease is over. A
-// job without records has all its vectors, of an embedder that the tenant had before: call Embedded.
+// Pending takes at most n documents: newest first, and those that were taken before only after all
+// others, so that what fails again and again holds up no other. No other node gets them before the
+// lease is over. A job without records has all its vectors, of an embedder that the tenant had
+// before: call Embedded.
 func (db *DB) Pending(ctx context.Context, n int, lease time.Duration) (jobs []Job, err error) {
 	rows, _ := db.pool.Query(ctx, `select n.scope, n.path, `+tenantColumns+` from memcore.take($1, $2) n join tenant t on t.id = n.tenant`, n, lease) // CollectRows has its error
 	jobs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (j Job, err error) {

@@ -285,6 +285,23 @@ func TestPending(t *testing.T) {
 	require.Empty(t, w.near(w.db, p, "one"), "the former vectors are gone")
 }
 
+// Documents whose vectors cannot be made, such as of a tenant at its limit, hold up no other.
+func TestPendingTakesTurns(t *testing.T) {
+	w := newWorld(t)
+	p := w.as("ann")
+	for i := range 3 {
+		w.write(p, w.textOf(p, fmt.Sprintf("%d.md", i), "one", false))
+	}
+	var taken []string
+	for range 5 {
+		jobs, err := w.db.Pending(t.Context(), 1, 0)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+		taken = append(taken, jobs[0].Path)
+	}
+	require.Equal(t, []string{"2.md", "1.md", "0.md", "2.md", "1.md"}, taken)
+}
+
 // After a deletion and a rewrite of the tables no text, term or vector of it is in any of their files.
 func TestDeletionLeavesNothing(t *testing.T) {
 	server := postgrestest.New(t)

@@ -177,7 +177,7 @@ const (
 	lookEvery = 250 * time.Millisecond
 	jobsAtOne = 8
 	lease     = time.Minute
-	restAfter = 5 * time.Second // an embedder has failed
+	restAfter = 5 * time.Second // after jobs that have all failed
 )
 
 // embedLater makes the vectors that writes did not wait for, of all tenants.
@@ -190,15 +190,21 @@ func (n *Node) embedLater(ctx context.Context) {
 		}
 		jobs, err := n.o.DB.Pending(ctx, jobsAtOne, lease)
 		pause = 0
-		if err == nil && len(jobs) == 0 {
+		if len(jobs) == 0 {
 			pause = lookEvery
 		}
+		done := 0
 		for _, j := range jobs {
-			err = errors.Join(err, n.embedJob(ctx, j))
+			failed := n.embedJob(ctx, j)
+			if err = errors.Join(err, failed); failed == nil {
+				done++
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			n.o.Logger.Warn("documents wait for their vectors, and words find them", "error", err)
-			pause = restAfter
+			if done == 0 {
+				pause = restAfter
+			}
 		}
 	}
 }

@@ -146,7 +146,7 @@ create table memcore.waiting (
 	taken timestamptz, -- by a node that makes the vectors
 	primary key (scope, path)
 );
-create index on memcore.waiting (at desc);
+create index on memcore.waiting (taken nulls first, at desc);
 
 do $$
 declare name text;
@@ -195,7 +195,7 @@ create function memcore.take(most integer, lease interval) returns table (tenant
 	language sql security definer set search_path = memcore, pg_temp as $$
 	update waiting w set taken = now()
 	from (select o.scope, o.path from waiting o where o.taken is null or o.taken < now() - lease
-		order by o.at desc limit most for update skip locked) n, scope s
+		order by o.taken nulls first, o.at desc limit most for update skip locked) n, scope s
 	where w.scope = n.scope and w.path = n.path and s.id = w.scope
 	returning s.tenant, w.scope, w.path
 $$;
