@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -77,4 +78,21 @@ func equalLayer(t *testing.T, want map[string]Indexed, got *Layer) {
 	require.Equal(t, [2]int{wantFiles, wantThen}, [2]int{files, then})
 	require.Equal(t, slices.Sorted(slices.Values(fresh.named())), slices.Sorted(slices.Values(got.named())))
 	require.Nil(t, got.of("nothing.md"))
+}
+
+// Of digests that are read at once, one that is damaged costs only itself.
+func TestOneDamagedDigest(t *testing.T) {
+	layer := NewLayer(map[string]Indexed{"a": {entry: entry{Digest: "1"}}, "b": {entry: entry{Digest: "2"}}})
+	v := newView(&manifest{layers: []*Layer{layer}}, &indexes{digests: &digestCache{}})
+	asked := 0
+	v.readDigests = func(_ context.Context, paths []string) (map[string][]byte, error) {
+		asked++
+		return map[string][]byte{"a": []byte("{"), "b": []byte("{}")}, nil
+	}
+	all, err := v.fetchDigests(t.Context(), []string{"a", "b"})
+	require.ErrorContains(t, err, "digest of a")
+	require.Len(t, all, 1)
+	_, err = v.digests.of(t.Context(), v, "b")
+	require.NoError(t, err)
+	require.Equal(t, 1, asked)
 }

@@ -330,7 +330,8 @@ func (c *digestCache) lacks(name digestName) bool {
 	return name.hash != "" && !known
 }
 
-// fetchDigests reads the digests of Contents that are not in memory, all at once.
+// fetchDigests reads the digests of Contents that are not in memory, all at once. Beside an error
+// are those that can be read.
 func (v *view) fetchDigests(ctx context.Context, paths []string) (map[string]digest.Digest, error) {
 	var wanted []string
 	for _, path := range paths {
@@ -348,13 +349,14 @@ func (v *view) fetchDigests(ctx context.Context, paths []string) (map[string]dig
 	all := map[string]digest.Digest{}
 	for path, text := range texts {
 		var d digest.Digest
-		if err := json.Unmarshal(text, &d); err != nil {
-			return nil, fmt.Errorf("read digest of %s: %w", path, err)
+		if failed := json.Unmarshal(text, &d); failed != nil {
+			err = errors.Join(err, fmt.Errorf("read digest of %s: %w", path, failed))
+			continue
 		}
 		all[path] = d
 		v.digests.keep(digestName{path, v.manifest.of(path).Digest}, d)
 	}
-	return all, nil
+	return all, err
 }
 
 // Exchanges returns the exchanges of an agent's log in order; none for other documents. Errors wrap
