@@ -3,9 +3,12 @@ package keyword
 import (
 	"cmp"
 	"math/bits"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A Part holds the words of some records in memory, without their texts: what an Index keeps on
@@ -124,13 +127,28 @@ func (p *Part) With(c PartChange) *Part {
 			next.count += l.alive
 		}
 	}
-	for some := range slices.Chunk(members, mostInBlock) {
-		next.blocks = append(next.blocks, &living{block: newBlock(some, next.names), alive: len(some)})
-		next.count += len(some)
-	}
+	next.blocks = append(next.blocks, newBlocks(members, next.names)...)
+	next.count += len(members)
 	next.tidy()
 	next.paths, next.traits = next.names.now()
 	return next
+}
+
+// newBlocks builds blocks of members on all processors.
+func newBlocks(members []Member, n *names) []*living {
+	for _, m := range members {
+		n.document(m.Path) // so that its number is not that of who was first
+	}
+	var all []*living
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for some := range slices.Chunk(members, mostInBlock) {
+		l := &living{alive: len(some)}
+		all = append(all, l)
+		group.Go(func() error { l.block = newBlock(some, n); return nil })
+	}
+	_ = group.Wait() // none fails
+	return all
 }
 
 // lastOfEachID returns the last of the members with an ID.
