@@ -33,6 +33,11 @@ func TestFigures(t *testing.T) {
 	client.Timeout = 5 * time.Minute
 	m := newMachine(t, 3)
 	here, there := m.nodes[0], m.nodes[1]
+	for _, nodes := range [][]*node{{here}, m.nodes} {
+		for _, writers := range []int{1, 16, 100} {
+			m.writesASecond(t, nodes, writers)
+		}
+	}
 	large := m.newTenant("large")
 	begun := time.Now()
 	for part := range 20 {
@@ -41,23 +46,19 @@ func TestFigures(t *testing.T) {
 		require.Equal(t, http.StatusOK, r.status, "%s", r.body)
 	}
 	t.Logf("import: 2,000 documents of 10,000 chunks are found by words after %v", time.Since(begun).Round(time.Millisecond))
+	m.furtherUser(t, here, large)
+	m.oneWrite(t, here, there, large)
 	m.indexed(t, here, large)
 	t.Logf("import: all vectors after %v, by three nodes", time.Since(begun).Round(time.Second))
 
 	begun = time.Now()
-	m.retrieve(t, there, large, 4711)
+	m.retrieve(t, m.nodes[2], large, 4711)
 	t.Logf("a node that has not been asked: first answer after %v", time.Since(begun).Round(time.Millisecond))
 	warm := m.latencies(t, here, large, 400)
+	t.Logf("warm retrieve, one at a time: p50 %v, p99 %v", warm.p(50), warm.p(99))
 	daemon := m.daemon(t, here, large, 400)
-	t.Logf("warm retrieve, one at a time: p50 %v, p99 %v; the laptop's daemon, same documents: p50 %v, p99 %v; the service takes %.2f times as long",
-		warm.p(50), warm.p(99), daemon.p(50), daemon.p(99), float64(warm.p(50))/float64(daemon.p(50)))
-	m.furtherUser(t, here, large)
-	m.oneWrite(t, here, there, large)
-	for _, nodes := range [][]*node{{here}, m.nodes} {
-		for _, writers := range []int{1, 16, 100} {
-			m.writesASecond(t, nodes, writers)
-		}
-	}
+	t.Logf("the laptop's daemon, same documents: p50 %v, p99 %v; the service takes %.2f times as long",
+		daemon.p(50), daemon.p(99), float64(warm.p(50))/float64(daemon.p(50)))
 	m.noise(t, large)
 }
 
