@@ -19,16 +19,16 @@ var ErrElsewhere = errors.New("the index is kept elsewhere")
 type Contents struct {
 	// Layers have no path in common.
 	Layers []*Layer
-	// Keywords is required. If it has a method LanguageOf(text string) string, as keyword.Index has,
-	// questions across languages use it.
+	// Keywords is required. If it has a method LanguageOf(text string) string, as keyword.Index
+	// has, questions across languages use it.
 	Keywords store.KeywordSearch
 	// Vectors are nil if there are none. Embedder is the fingerprint of what made them, Scale that
 	// of its cosines (MeasureScale), if it was measured.
 	Vectors  store.VectorSearch
 	Embedder string
 	Scale    []float64
-	// Digests returns Cut.Digest of documents by their paths. It is asked for those that have one; a
-	// digest that is missing costs only itself.
+	// Digests returns Cut.Digest of documents by their paths. It is asked for those that have one;
+	// a digest that is missing costs only itself.
 	Digests func(ctx context.Context, paths []string) (map[string][]byte, error)
 	// Revision changes with the contents; Updated is when they last did.
 	Revision string
@@ -122,12 +122,12 @@ func NewLayer(byPath map[string]Indexed) *Layer {
 	return l
 }
 
-// minOver and a tenth of a layer are how many changes are kept apart, so that a change costs no copy
-// of all.
+// minOver and a tenth of a layer are how many changes are kept apart, so that a change costs no
+// copy of all.
 const minOver = 64
 
-// With returns a layer without some paths, and with other documents. It costs little for few changes
-// of a large layer.
+// With returns a layer without some paths, and with other documents. It costs little for few
+// changes of a large layer.
 func (l *Layer) With(gone []string, more map[string]Indexed) *Layer {
 	next := &Layer{base: l.base, over: maps.Clone(l.over), documents: l.documents, chunks: l.chunks, pending: l.pending}
 	if next.over == nil {

@@ -30,8 +30,8 @@ type CutterOptions struct {
 	Logger *slog.Logger
 }
 
-// A Cutter makes of a document what an index keeps of it. It does no I/O, and is safe for concurrent
-// use.
+// A Cutter makes of a document what an index keeps of it. It does no I/O, and is safe for
+// concurrent use.
 type Cutter struct {
 	chunking    chunker.Options
 	keepSecrets bool
@@ -129,9 +129,9 @@ func (c *Cutter) Cut(doc source.Document, content source.Content) (Cut, error) {
 	return cut, nil
 }
 
-// Replace compares a cut with the records that an index has of the document, and returns what to put
-// and what to delete. Passages of a file that have not changed since keep the time of their first
-// save, also in c.Records. A record of the same Hash as before has the same vector.
+// Replace compares a cut with the records that an index has of the document, and returns what to
+// put and what to delete. Passages of a file that have not changed since keep the time of their
+// first save, also in c.Records. A record of the same Hash as before has the same vector.
 func (c *Cut) Replace(old []store.Record) (put []store.Record, gone []string) {
 	keepTimes(old, c.Records, c.Document.entry.lastChange())
 	return difference(old, c.Records)

@@ -40,7 +40,8 @@ type Options struct {
 	Version string
 	// AtOnce bounds the concurrent requests of a tenant; 0 is 16. Others get status 429.
 	AtOnce int
-	// OperatorKey is the key of who manages tenants, by the routes below /v1/tenants; "" for nobody.
+	// OperatorKey is the key of who manages tenants, by the routes below /v1/tenants; "" for
+	// nobody.
 	OperatorKey string
 	// Upstreams are the models' servers for the proxy.
 	Upstreams []Upstream

@@ -281,8 +281,8 @@ func (s handlers) restore(w http.ResponseWriter, r *request) error {
 	return s.written(w, r, func() (Written, error) { return s.o.Node.Restore(r.Context(), r.principal, body.Version) })
 }
 
-// export writes documents, dated as their revisions: of the principal, or with the right Admin those
-// of the user in the path, or of all.
+// export writes documents, dated as their revisions: of the principal, or with the right Admin
+// those of the user in the path, or of all.
 func (s handlers) export(right Right) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		of := Exported{User: r.PathValue("user")}

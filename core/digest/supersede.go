@@ -17,8 +17,8 @@ type Claim struct {
 	changes bool // it says that something is so from now on, or no longer
 }
 
-// An assertion is what one clause says: the words that tell, without articles, auxiliaries and verbs
-// that only assign, such as "use" and "runs on".
+// An assertion is what one clause says: the words that tell, without articles, auxiliaries and
+// verbs that only assign, such as "use" and "runs on".
 type assertion struct {
 	is    []token // what is so
 	isNot []token // what is not so, or no longer
@@ -111,9 +111,10 @@ func (c Claim) revalues(now, before assertion) bool {
 	return false
 }
 
-// rejects: "use tofu, not terraform" of "we deploy with terraform". What is rejected has to be, with
-// what both name, half of what was said: "the state of terraform is in that bucket" stays so. What
-// the later one names besides is what holds instead: one phrase. A number alone is on no subject.
+// rejects: "use tofu, not terraform" of "we deploy with terraform". What is rejected has to be,
+// with what both name, half of what was said: "the state of terraform is in that bucket" stays so.
+// What the later one names besides is what holds instead: one phrase. A number alone is on no
+// subject.
 func (c Claim) rejects(now, before assertion) bool {
 	found, words := 0, 0
 	for _, t := range now.isNot {

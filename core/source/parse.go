@@ -10,10 +10,11 @@ import (
 // ErrNoDocument means that a text is neither Markdown nor a log that is read.
 var ErrNoDocument = errors.New("it is neither Markdown nor a log of a known format")
 
-// Parse reads a document that is no file, as a Folder reads one: its Path says by its extension what
-// it may be. It returns doc with Kind, Format, Branch, CopyOf and Size, and content that is whole. It
-// looks at no file, so that of a fork or of a subagent all is read. Errors wrap ErrNoDocument if a
-// Folder leaves such a file out: packed logs and exports, too, which may be of any size.
+// Parse reads a document that is no file, as a Folder reads one: its Path says by its extension
+// what it may be. It returns doc with Kind, Format, Branch, CopyOf and Size, and content that is
+// whole. It looks at no file, so that of a fork or of a subagent all is read. Errors wrap
+// ErrNoDocument if a Folder leaves such a file out: packed logs and exports, too, which may be of
+// any size.
 func Parse(ctx context.Context, doc Document, text []byte) (Document, Content, error) {
 	doc.File, doc.Kind, doc.Format, doc.Size = "", KindMarkdown, KindMarkdown, int64(len(text))
 	content, err := parse(ctx, &doc, text)

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// startBalancer starts what is before the nodes: a real load balancer as the files of deploy configure
-// it, or the one below. It returns which.
+// startBalancer starts what is before the nodes: a real load balancer as the files of deploy
+// configure it, or the one below. It returns which.
 func (d *demo) startBalancer() string {
 	kind := *balancer
 	if kind == "auto" {

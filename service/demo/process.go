@@ -179,7 +179,8 @@ func (d *demo) run(program string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// inDatabase returns the files of the server that have a text, in any of its tables, indexes and logs.
+// inDatabase returns the files of the server that have a text, in any of its tables, indexes and
+// logs.
 func (d *demo) inDatabase(text string) (all []string) {
 	err := filepath.WalkDir(d.data(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

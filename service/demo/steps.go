@@ -307,9 +307,9 @@ func (d *demo) backup() {
 	d.finds(request{url: d.balancer, key: d.keys["agent"].Secret, path: "/context", body: "{}"}, "oolong")
 }
 
-// gone checks that the server has texts no more, anywhere on its disk, once what was deleted is cleared
-// away. VACUUM without FULL lets the bytes of a deleted row stay in its page until others need the
-// space, and the log has what was written.
+// gone checks that the server has texts no more, anywhere on its disk, once what was deleted is
+// cleared away. VACUUM without FULL lets the bytes of a deleted row stay in its page until others
+// need the space, and the log has what was written.
 func (d *demo) gone(texts ...string) {
 	d.psql(superuser, database, "analyze", "vacuum full", "checkpoint", "select pg_switch_wal()", "checkpoint", "select pg_switch_wal()", "checkpoint")
 	for _, text := range texts {

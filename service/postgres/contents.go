@@ -27,8 +27,8 @@ type cache struct {
 	bytes int64
 	most  int64
 	held  *lru.LRU[int64, *held] // by scope
-	// server is where connections lead. Of another one, or one that was started again, the numbers of
-	// transactions may be others.
+	// server is where connections lead. Of another one, or one that was started again, the numbers
+	// of transactions may be others.
 	server string
 }
 
@@ -167,8 +167,9 @@ func (db *DB) wordsOf(s session, model int16, now []*held) words {
 // mostLooks bounds how often a question is asked again.
 const mostLooks = 4
 
-// Match implements store.KeywordSearch. A document that is written again while it is asked for has other
-// records then, so that it would not be found at all: the question is asked of what there is now.
+// Match implements store.KeywordSearch. A document that is written again while it is asked for has
+// other records then, so that it would not be found at all: the question is asked of what there is
+// now.
 func (w words) Match(ctx context.Context, query string, k int, f store.Filter) (store.Matches, error) {
 	for range mostLooks {
 		matches, err := w.Reader.Match(ctx, query, k, f)

@@ -23,8 +23,8 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// The documents of testdata, of two scopes, are answered from the database as from a folder: the same
-// hits and lines, with the same scores.
+// The documents of testdata, of two scopes, are answered from the database as from a folder: the
+// same hits and lines, with the same scores.
 func TestAnswersAsAFolderDoes(t *testing.T) {
 	w := newWorld(t)
 	model := minilm.New()

@@ -22,8 +22,8 @@ const schemaVersion = 1
 const migrationLock = 7161000
 
 // Migrate makes the tables, or those changes that they lack. The role owns them, and may create the
-// extension vector and the role memcore_node, which the operator grants to the role of the nodes. Run
-// it again after a restore from a dump.
+// extension vector and the role memcore_node, which the operator grants to the role of the nodes.
+// Run it again after a restore from a dump.
 func Migrate(ctx context.Context, dsn string) error {
 	c, err := pgx.Connect(ctx, dsn)
 	if err != nil {

@@ -65,7 +65,8 @@ func (db *DB) Embedded(ctx context.Context, j Job, vectors map[string][]float32)
 	path := escaped(j.Path)
 	return db.write(ctx, session{j.Tenant.ID, []int64{j.Scope}}, func(b *pgx.Batch) {
 		b.Queue(shareTenant, j.Tenant.ID)
-		// Who changes the document waits from here on, or has done so before: then it is not this version.
+		// Who changes the document waits from here on, or has done so before: then it is not this
+		// version.
 		b.Queue(`update document set waiting = 0, xid = default where scope = $1 and path = $2 and revision = $3 and model = $4`, j.Scope, path, j.Version, model)
 		const unchanged = ` from document d where d.scope = $1 and d.path = $2 and d.revision = $3 and d.model = $4`
 		for _, r := range j.Records {
@@ -79,8 +80,8 @@ func (db *DB) Embedded(ctx context.Context, j Job, vectors map[string][]float32)
 	})
 }
 
-// Requeue lets all documents of a tenant be embedded with another embedder, and returns how many. Until
-// one is, words find it.
+// Requeue lets all documents of a tenant be embedded with another embedder, and returns how many.
+// Until one is, words find it.
 func (db *DB) Requeue(ctx context.Context, tenant int64, embedder string) (n int, err error) {
 	model, err := db.model(ctx, embedder)
 	if err != nil {

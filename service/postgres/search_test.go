@@ -205,7 +205,8 @@ func TestNearestIsExact(t *testing.T) {
 	require.NoError(t, w.db.Ready(t.Context()))
 }
 
-// Documents wait for their vectors; each is given to one node at a time, and again if that node ends.
+// Documents wait for their vectors; each is given to one node at a time, and again if that node
+// ends.
 func TestPending(t *testing.T) {
 	w := newWorld(t)
 	for i := range 6 {
@@ -302,7 +303,8 @@ func TestPendingTakesTurns(t *testing.T) {
 	require.Equal(t, []string{"2.md", "1.md", "0.md", "2.md", "1.md"}, taken)
 }
 
-// After a deletion and a rewrite of the tables no text, term or vector of it is in any of their files.
+// After a deletion and a rewrite of the tables no text, term or vector of it is in any of their
+// files.
 func TestDeletionLeavesNothing(t *testing.T) {
 	server := postgrestest.New(t)
 	w := newWorldOn(t, server.Database)

@@ -68,8 +68,8 @@ func idsOf(scopes []Scope) []int64 {
 	return ids
 }
 
-// scopeOf returns the scope of a path as the principal sees it, without an ID if nobody has written to
-// it.
+// scopeOf returns the scope of a path as the principal sees it, without an ID if nobody has written
+// to it.
 func (p Principal) scopeOf(path string) (Scope, error) {
 	s := Scope{Kind: Shared}
 	if team, _, ofTeam := strings.Cut(path, "/"); ofTeam && strings.HasPrefix(team, "@") {
@@ -281,8 +281,8 @@ func (db *DB) deleteScopes(ctx context.Context, tenant int64, of ScopeKind, name
 	})
 }
 
-// Who writes shares the lock of a tenant with others who write, so that nothing of a tenant or scope
-// is left when it is deleted.
+// Who writes shares the lock of a tenant with others who write, so that nothing of a tenant or
+// scope is left when it is deleted.
 const (
 	tenantLocks = "7161002"
 	lockTenant  = `select pg_advisory_xact_lock(` + tenantLocks + `, $1::bigint::integer)`

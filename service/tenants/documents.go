@@ -81,8 +81,8 @@ func (n *Node) PutAll(ctx context.Context, p service.Principal, documents []serv
 	return service.Written{Version: version}, err
 }
 
-// Export implements service.Node. The documents of all users and teams are named by their places, as
-// "users/ann/.beans/…" and "teams/platform/…".
+// Export implements service.Node. The documents of all users and teams are named by their places,
+// as "users/ann/.beans/…" and "teams/platform/…".
 func (n *Node) Export(ctx context.Context, p service.Principal, of service.Exported) iter.Seq2[service.Document, error] {
 	return func(yield func(service.Document, error) bool) {
 		scopes, err := n.exported(ctx, p, of)

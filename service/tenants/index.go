@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// embedWait bounds how long a write waits for vectors. Those that are not there by then are made
-	// later; words find the document at once.
+	// embedWait bounds how long a write waits for vectors. Those that are not there by then are
+	// made later; words find the document at once.
 	embedWait = 100 * time.Millisecond
 	// maxEmbedded bounds the passages of a write that waits for vectors.
 	maxEmbedded = 32

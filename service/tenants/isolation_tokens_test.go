@@ -138,8 +138,8 @@ func (w *world) inTeam(victim, other *person) attack {
 	return attack{"team " + mark, other, c, nil}
 }
 
-// testTeamsThatAreLeft requires that who leaves a team sees nothing of it with the next token or key,
-// also where its memory is open, while the others go on.
+// testTeamsThatAreLeft requires that who leaves a team sees nothing of it with the next token or
+// key, also where its memory is open, while the others go on.
 func (w *world) testTeamsThatAreLeft() {
 	p := w.people[1]
 	for _, tt := range []struct {

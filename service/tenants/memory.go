@@ -75,8 +75,8 @@ func (n *Node) Call(ctx context.Context, p service.Principal, tool string, argum
 	return n.call(ctx, p, tool, arguments, func(ctx context.Context, _ *desk) context.Context { return ctx })
 }
 
-// callAsking is Call for a model: what instructs agents changes only as a person has allowed it, who
-// is told of it by files of the desk. allowed may be nil.
+// callAsking is Call for a model: what instructs agents changes only as a person has allowed it,
+// who is told of it by files of the desk. allowed may be nil.
 func (n *Node) callAsking(ctx context.Context, p service.Principal, tool string, arguments []byte, allowed *notes.Change) (tools.Answer, int64, error) {
 	return n.call(ctx, p, tool, arguments, func(ctx context.Context, d *desk) context.Context {
 		if allowed == nil {

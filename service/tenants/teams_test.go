@@ -57,8 +57,8 @@ func newTeams(t *testing.T) *world {
 	return w
 }
 
-// A memory has what all share, what the teams of its user have, and the user's own. Whoever asks can
-// narrow that.
+// A memory has what all share, what the teams of its user have, and the user's own. Whoever asks
+// can narrow that.
 func TestTeams(t *testing.T) {
 	w := newTeams(t)
 	boss := w.member("boss", service.Admin, "ops", "web")

@@ -137,8 +137,8 @@ func TestIssuerIsAway(t *testing.T) {
 	require.NotEmpty(t, a.header.Get("Retry-After"))
 }
 
-// An MCP client that knows nothing but the address finds the issuer, lets its user log in there, and
-// uses the memory.
+// An MCP client that knows nothing but the address finds the issuer, lets its user log in there,
+// and uses the memory.
 func TestMCPClientFindsTheIssuer(t *testing.T) {
 	w := newWorldWithTokens(t)
 	w.issuer.Do(t, oidctest.Control{Subject: "ann", Claims: map[string]any{"tenant": "acme", "preferred_username": "ann", "groups": []string{"team:ops"}, "right": "write"}})

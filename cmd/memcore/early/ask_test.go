@@ -49,8 +49,8 @@ func newHome(t *testing.T) string {
 	return home
 }
 
-// hook runs this test as a hook with a daemon that answers by handle. It returns what the hook wrote
-// if it ended before main, else what it leaves.
+// hook runs this test as a hook with a daemon that answers by handle. It returns what the hook
+// wrote if it ended before main, else what it leaves.
 func hook(t *testing.T, home, event string, handle http.HandlerFunc, variables ...string) (wrote string, rest *left) {
 	t.Helper()
 	var out bytes.Buffer
@@ -181,8 +181,8 @@ func TestTheRestIsLeftToTheCommand(t *testing.T) {
 	}
 }
 
-// A daemon that gives no sign of life twice in a row is not asked, nor one that another user may have
-// replaced, nor one that asks a memory service.
+// A daemon that gives no sign of life twice in a row is not asked, nor one that another user may
+// have replaced, nor one that asks a memory service.
 func TestWhenTheDaemonIsNotAsked(t *testing.T) {
 	plain := answers(`{"reply":"answered"}`)
 	for name, prepare := range map[string]func(home, run string){

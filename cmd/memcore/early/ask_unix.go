@@ -72,8 +72,8 @@ func ask() (a Answer) {
 	return a
 }
 
-// hookOf returns the agent whose hook a process is. ok is false if it is no hook, or the command has
-// to decide: a variable may change settings, or tell that another agent runs the hook.
+// hookOf returns the agent whose hook a process is. ok is false if it is no hook, or the command
+// has to decide: a variable may change settings, or tell that another agent runs the hook.
 func hookOf(args, environment []string) (agent string, ok bool) {
 	if len(args) != 3 || args[1] != "hook" {
 		return "", false
@@ -236,8 +236,8 @@ func (a *Answer) read(answer []byte) {
 	a.Body = body
 }
 
-// deliver writes the reply, and reports whether nothing is left to do. A write that fails is left to
-// the command, which says so in the journal.
+// deliver writes the reply, and reports whether nothing is left to do. A write that fails is left
+// to the command, which says so in the journal.
 func (a Answer) deliver() bool {
 	var sent struct { // of an httpapi.HookReply
 		Reply string   `json:"reply"`

@@ -32,7 +32,8 @@ type Lateness struct {
 	last  time.Time
 }
 
-// LatenessIn reads the file that Note writes in the daemon's folder. An unreadable file counts as Silent.
+// LatenessIn reads the file that Note writes in the daemon's folder. An unreadable file counts as
+// Silent.
 func LatenessIn(folder string) Lateness {
 	l := Lateness{file: filepath.Join(folder, "silent")}
 	info, err := os.Stat(l.file)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One answer without a sign of life does not keep hooks from asking the daemon, nor do some late ones
-// of a daemon that works. One in time makes up for all.
+// One answer without a sign of life does not keep hooks from asking the daemon, nor do some late
+// ones of a daemon that works. One in time makes up for all.
 func TestLateness(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "silent")

@@ -1,4 +1,5 @@
-// Package postgrestest starts real PostgreSQL servers for tests, on Unix sockets in temporary folders.
+// Package postgrestest starts real PostgreSQL servers for tests, on Unix sockets in temporary
+// folders.
 package postgrestest
 
 import (
@@ -53,8 +54,8 @@ type Server struct {
 // settings of all servers. Tests need no durability beyond the process.
 var settings = []string{"listen_addresses=", "max_connections=200", "fsync=off", "autovacuum=off", "log_min_messages=panic"}
 
-// New starts a server of a test's own, until it ends. Later settings count, such as "fsync=on". Without
-// PostgreSQL the test is skipped.
+// New starts a server of a test's own, until it ends. Later settings count, such as "fsync=on".
+// Without PostgreSQL the test is skipped.
 func New(t testing.TB, more ...string) *Server {
 	t.Helper()
 	s, err := start(t, more...)
@@ -219,8 +220,8 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Database is Server.Database of a server that all tests of the process share (Main ends it). Without
-// PostgreSQL the test is skipped.
+// Database is Server.Database of a server that all tests of the process share (Main ends it).
+// Without PostgreSQL the test is skipped.
 func Database(t testing.TB) (ofOwner, ofNode string) {
 	t.Helper()
 	shared.Lock()

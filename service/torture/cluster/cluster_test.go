@@ -361,8 +361,8 @@ func (m *machine) check(t *testing.T, tn *tenant, compared bool) {
 	}
 }
 
-// fits reports whether a document may have been written so often: each acknowledged write counts once,
-// one without an answer at most once.
+// fits reports whether a document may have been written so often: each acknowledged write counts
+// once, one without an answer at most once.
 func (d *counted) fits(written int) bool { return written >= d.done && written <= d.done+d.unknown }
 
 func (d *counted) countsOf(t *testing.T, tn *tenant, written int) {

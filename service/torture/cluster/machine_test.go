@@ -116,8 +116,8 @@ func (n *node) start() {
 	n.run()
 }
 
-// run starts the process, and again when it ends by itself, as a supervisor does: a node does not start
-// without its database.
+// run starts the process, and again when it ends by itself, as a supervisor does: a node does not
+// start without its database.
 func (n *node) run() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
