@@ -20,13 +20,13 @@ type Access struct {
 	Key       string    `json:"key,omitempty"`  // its ID
 	Operation string    `json:"operation"`
 	Status    int       `json:"status"`
-	// Documents were asked for or given: Hits of them, of which at most mostAudited are named.
+	// Documents were asked for or given: Hits of them, of which at most maxAudited are named.
 	Documents []string `json:"documents,omitempty"`
 	Hits      int      `json:"hits,omitempty"`
 }
 
-// mostAudited bounds the names of documents in a line.
-const mostAudited = 100
+// maxAudited bounds the names of documents in a line.
+const maxAudited = 100
 
 // add notes documents that the request gets.
 func (a *Access) add(documents ...string) {
@@ -34,7 +34,7 @@ func (a *Access) add(documents ...string) {
 		return
 	}
 	a.Hits += len(documents)
-	a.Documents = append(a.Documents, documents[:max(0, min(len(documents), mostAudited-len(a.Documents)))]...)
+	a.Documents = append(a.Documents, documents[:max(0, min(len(documents), maxAudited-len(a.Documents)))]...)
 }
 
 // AddAnswer notes the documents that a JSON answer names.

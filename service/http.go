@@ -93,11 +93,11 @@ type limit struct {
 }
 
 const (
-	largeBody   = 64 << 10
-	mostLarge   = 4
-	mostStreams = 64
-	mostChats   = 64
-	mostSaid    = 32 << 20 // bytes
+	largeBody  = 64 << 10
+	maxLarge   = 4
+	maxStreams = 64
+	maxChats   = 64
+	maxSaid    = 32 << 20 // bytes
 	// slotWait bounds the wait for other requests of the tenant.
 	slotWait = time.Second
 )
@@ -111,7 +111,7 @@ func New(o Options) *Server {
 	s := &Server{o: o, spans: NewSpans(o.Traces), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[int64]*limit{}, ending: make(chan struct{})}
 	s.guarded = httpapi.Guard(http.HandlerFunc(s.admit), o.Version, o.Logger, s.done)
 	s.bodies.Most = max(64<<20, 2*o.MaxBody)
-	s.chats.Most = 8 * mostSaid
+	s.chats.Most = 8 * maxSaid
 	s.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "memcore_service_requests_total", Help: "Requests by operation and status."}, []string{"operation", "status"})
 	s.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "memcore_service_request_seconds", Help: "Time that requests take.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}, []string{"operation"})
 	s.registry.MustRegister(s.requests, s.took)
@@ -340,8 +340,8 @@ func (s *Server) await(r *http.Request, p Principal, op operation) error {
 }
 
 const (
-	mostLimits = 100_000
-	limitIdle  = time.Minute
+	maxLimits = 100_000
+	limitIdle = time.Minute
 )
 
 // limitOf returns the limit of a tenant. It forgets idle ones if there are too many.
@@ -350,7 +350,7 @@ func (s *Server) limitOf(tenant int64, perSecond float64) *limit {
 	defer s.mu.Unlock()
 	l := s.limits[tenant]
 	if l == nil {
-		if len(s.limits) >= mostLimits {
+		if len(s.limits) >= maxLimits {
 			for id, old := range s.limits {
 				if time.Since(old.used) > limitIdle && len(old.slots)+len(old.large)+len(old.streams)+len(old.chats) == 0 {
 					delete(s.limits, id)
@@ -358,8 +358,8 @@ func (s *Server) limitOf(tenant int64, perSecond float64) *limit {
 			}
 		}
 		l = &limit{rate: rate.NewLimiter(rate.Limit(perSecond), int(perSecond)+1), perSecond: perSecond, slots: make(overload.Slots, s.o.AtOnce),
-			large: make(overload.Slots, mostLarge), streams: make(overload.Slots, mostStreams), chats: make(overload.Slots, mostChats)}
-		l.said.Most, l.said.Within = mostSaid, &s.chats
+			large: make(overload.Slots, maxLarge), streams: make(overload.Slots, maxStreams), chats: make(overload.Slots, maxChats)}
+		l.said.Most, l.said.Within = maxSaid, &s.chats
 		s.limits[tenant] = l
 	}
 	l.used = time.Now()

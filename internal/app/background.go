@@ -26,8 +26,8 @@ const (
 	// calm is how long no hook has run before a memory that was opened catches up with its files.
 	// Until then questions look for changes themselves.
 	calm = 500 * time.Millisecond
-	// longestUnrest bounds the wait for that.
-	longestUnrest = 10 * time.Second
+	// maxUnrest bounds the wait for that.
+	maxUnrest = 10 * time.Second
 )
 
 // Watch implements httpapi.Workspace. It keeps the index in step with the files, and does the work
@@ -47,7 +47,7 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 		}
 	})
 	group.Go(func() {
-		every(ctx, retainEvery, longestUnrest, func() {
+		every(ctx, retainEvery, maxUnrest, func() {
 			n, logs, err := s.Sessions().Retain(ctx)
 			if err != nil && ctx.Err() == nil {
 				s.Log.Warn("old sessions were not all deleted", "error", err)
@@ -64,9 +64,9 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 			}
 		})
 	})
-	s.hooks.begin()()                        // the one that has it opened comes next
-	s.hooks.settle(ctx, calm, longestUnrest) // a session begins with what its hooks need, not with catching up
-	for {                                    // hooks do not ask for an index, so somebody else makes the first one
+	s.hooks.begin()()                    // the one that has it opened comes next
+	s.hooks.settle(ctx, calm, maxUnrest) // a session begins with what its hooks need, not with catching up
+	for {                                // hooks do not ask for an index, so somebody else makes the first one
 		engine, _, err := s.indexed.Engine()
 		if _, missing := os.Stat(filepath.Join(s.at.Index, "CURRENT")); missing == nil && err == nil || engine != "" {
 			break

@@ -44,10 +44,10 @@ const (
 	keptFor = time.Hour
 	// failurePause bounds the pause after a question without an answer.
 	failurePause = 2 * time.Second
-	// mostKept bounds the URLs of an issuer: description and keys, which may move.
-	mostKept = 8
-	// mostAnswer is in bytes.
-	mostAnswer = 1 << 20
+	// maxKept bounds the URLs of an issuer: description and keys, which may move.
+	maxKept = 8
+	// maxAnswer is in bytes.
+	maxAnswer = 1 << 20
 )
 
 // kept is a transport that keeps answers. Tokens with unknown keys cause one question in a pause,
@@ -102,7 +102,7 @@ func (k *kept) answerTo(url string) (*keptAnswer, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.known[url] == nil {
-		if len(k.known) >= mostKept {
+		if len(k.known) >= maxKept {
 			return nil, &unansweredError{url, errors.New("the issuer keeps naming other addresses")}
 		}
 		k.known[url] = &keptAnswer{}
@@ -117,13 +117,13 @@ func (k *kept) ask(r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch {
 	case err != nil:
 		return nil, err
 	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("it answers with %s", response.Status)
-	case len(body) > mostAnswer || !json.Valid(body):
+	case len(body) > maxAnswer || !json.Valid(body):
 		return nil, fmt.Errorf("its answer of %d bytes is no JSON, or too long", len(body))
 	}
 	return body, nil

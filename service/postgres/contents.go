@@ -164,14 +164,14 @@ func (db *DB) wordsOf(s session, model int16, now []*held) words {
 	}), db, s, model, missed}
 }
 
-// mostLooks bounds how often a question is asked again.
-const mostLooks = 4
+// maxLooks bounds how often a question is asked again.
+const maxLooks = 4
 
 // Match implements store.KeywordSearch. A document that is written again while it is asked for has
 // other records then, so that it would not be found at all: the question is asked of what there is
 // now.
 func (w words) Match(ctx context.Context, query string, k int, f store.Filter) (store.Matches, error) {
-	for range mostLooks {
+	for range maxLooks {
 		matches, err := w.Reader.Match(ctx, query, k, f)
 		if err != nil || !w.missed.Load() {
 			return matches, err
@@ -219,7 +219,7 @@ func (db *DB) look(ctx context.Context, s session, model int16) ([]*held, error)
 	}
 	found := make(chan answer, 1)
 	go func() {
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), longestStatement)
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), maxStatement)
 		defer stop()
 		for _, h := range before { // one reads all of a scope, the others then what has changed
 			if h.isNew() {
@@ -302,7 +302,7 @@ func (db *DB) changes(ctx context.Context, s session, seen []string) (changes, e
 	err := db.read(ctx, s, func(b *pgx.Batch) {
 		const since = ` from unnest($1::bigint[], $2::text[], $3::bigint[]) k(scope, seen, least) join `
 		if slices.Contains(seen, never) {
-			b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, longestStatement.Milliseconds()))
+			b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, maxStatement.Milliseconds()))
 		}
 		b.Queue(`select pg_current_snapshot()::text`).QueryRow(func(row pgx.Row) error { return row.Scan(&found.snapshot) })
 		b.Queue(`select x.scope, x.path, x.xid`+since+`removal x on `+sinceThen, s.scopes, seen, least).Query(func(rows pgx.Rows) error {

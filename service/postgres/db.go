@@ -52,8 +52,8 @@ type DB struct {
 // ErrSchema means that the tables are missing, or of another release: Migrate.
 var ErrSchema = errors.New("the tables are not those of this release: run the migration")
 
-// longestStatement bounds deletions of tenants and users, and the first reading of a scope.
-const longestStatement = 10 * time.Minute
+// maxStatement bounds deletions of tenants and users, and the first reading of a scope.
+const maxStatement = 10 * time.Minute
 
 // Open connects as a role that cannot bypass row-level security, which Migrate granted memcore_node
 // to. It refuses any other role.

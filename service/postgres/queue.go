@@ -93,7 +93,7 @@ func (db *DB) Requeue(ctx context.Context, tenant int64, embedder string) (n int
 	}
 	ids := idsOf(scopes)
 	return n, db.write(ctx, session{tenant, ids}, func(b *pgx.Batch) {
-		b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, longestStatement.Milliseconds()))
+		b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, maxStatement.Milliseconds()))
 		b.Queue(shareTenant, tenant)
 		b.Queue(`with d as (update document set model = $2, waiting = chunks, xid = default where scope = any ($1) and model is distinct from $2 and indexed is not null returning scope, path, chunks),
 			w as (insert into waiting (scope, path) select scope, path from d where chunks > 0 on conflict (scope, path) do update set at = now(), taken = null)

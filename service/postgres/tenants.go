@@ -267,7 +267,7 @@ var contentTables = []string{"embedding", "record", "waiting", "removal", "docum
 // deleteScopes removes a scope of a tenant, or all of them for the kind "", and what then does.
 func (db *DB) deleteScopes(ctx context.Context, tenant int64, of ScopeKind, name string, then func(*pgx.Batch)) error {
 	return db.write(ctx, session{tenant: tenant}, func(b *pgx.Batch) {
-		b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, longestStatement.Milliseconds()))
+		b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, maxStatement.Milliseconds()))
 		b.Queue(lockTenant, tenant)
 		b.Queue(`select set_config('memcore.scopes', (select coalesce(array_agg(id), '{}')::text from scope
 			where tenant = $1 and ($2 = '' or kind = $2 and name = $3)), true)`, tenant, of, name)

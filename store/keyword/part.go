@@ -109,8 +109,8 @@ func (n *names) now() ([]string, []traits) {
 // NewPart returns a part of these records.
 func NewPart(members []Member) *Part { return (*Part)(nil).With(PartChange{Members: members}) }
 
-// mostInBlock bounds the memory that it takes to build a block.
-const mostInBlock = 8_000
+// maxInBlock bounds the memory that it takes to build a block.
+const maxInBlock = 8_000
 
 // With returns p after a change; p stays as it is, and shares memory with what is returned. A small
 // change of a large part takes less than a millisecond, but now and then one merges what others
@@ -142,7 +142,7 @@ func newBlocks(members []Member, n *names) []*living {
 	var all []*living
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for some := range slices.Chunk(members, mostInBlock) {
+	for some := range slices.Chunk(members, maxInBlock) {
 		l := &living{alive: len(some)}
 		all = append(all, l)
 		group.Go(func() error { l.block = newBlock(some, n); return nil })

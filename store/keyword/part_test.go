@@ -207,7 +207,7 @@ func (m *mixture) compare(t *testing.T, ix *Index, r *Reader, kept map[string]st
 
 // Blocks are built at the same time; documents have the numbers of their order all the same.
 func TestALargePart(t *testing.T) {
-	all := make([]store.Record, 2*mostInBlock+1)
+	all := make([]store.Record, 2*maxInBlock+1)
 	for i := range all {
 		all[i] = store.Record{ID: fmt.Sprintf("%032x", i), Path: fmt.Sprintf("%d.md", i), Kind: "markdown", Scope: "project", Text: fmt.Sprintf("order z%d", i)}
 	}
@@ -216,7 +216,7 @@ func TestALargePart(t *testing.T) {
 	for i := range all {
 		require.Equal(t, all[i].Path, p.paths[i])
 	}
-	for _, i := range []int{0, mostInBlock, 2 * mostInBlock} {
+	for _, i := range []int{0, maxInBlock, 2 * maxInBlock} {
 		got, err := Over([]*Part{p}, func(_ context.Context, ids []string) ([]store.Record, error) {
 			require.Equal(t, []string{all[i].ID}, ids)
 			return all[i : i+1], nil

@@ -136,12 +136,12 @@ type wordsReader struct {
 	bad  bool
 }
 
-// longestLanguage is more than an ISO 639 code has.
-const longestLanguage = 8
+// maxLanguage is more than an ISO 639 code has.
+const maxLanguage = 8
 
 func (w Words) read() (*wordsReader, error) {
 	r := &wordsReader{}
-	if len(w.packed) < 2 || w.packed[1] > longestLanguage || len(w.packed) < 2+int(w.packed[1])+8 {
+	if len(w.packed) < 2 || w.packed[1] > maxLanguage || len(w.packed) < 2+int(w.packed[1])+8 {
 		return nil, errWords
 	}
 	r.rest = w.packed[2:]
