@@ -1,13 +1,13 @@
 // Package postgres keeps the memories of a service in PostgreSQL with pgvector.
 //
 // The unit of an index is a scope: what all users of a tenant share, what a team shares, or what a
-// user has alone. Each query names the scopes of its principal, and so does each transaction: row-level
-// security hides the rows of all others, and Open refuses a role that could see them.
+// user has alone. Each query names the scopes of its principal, and so does each transaction:
+// row-level security hides the rows of all others, and Open refuses a role that could see them.
 //
-// A write is a transaction that has the document, its revision, its records with their words, and the
-// vectors that are made by then; other vectors are made later (Pending). A question reads vectors by
-// SQL; words are searched in memory, by the code of package keyword, after each question has fetched
-// what changed (Contents).
+// A write is a transaction that has the document, its revision, its records with their words, and
+// the vectors that are made by then; other vectors are made later (Pending). A question reads
+// vectors by SQL; words are searched in memory, by the code of package keyword, after each question
+// has fetched what changed (Contents).
 package postgres
 
 import (
@@ -221,8 +221,8 @@ func (db *DB) write(ctx context.Context, s session, queue func(*pgx.Batch)) erro
 	}))
 }
 
-// shares keep a tenant whose statements take long, or wait for each other, from holding all connections
-// of the pool: the others would not even be let in.
+// shares keep a tenant whose statements take long, or wait for each other, from holding all
+// connections of the pool: the others would not even be let in.
 type shares struct {
 	most int // connections of a tenant
 
@@ -261,8 +261,8 @@ func (s *shares) within(ctx context.Context, tenant int64, do func() error) erro
 	}
 }
 
-// failed sorts an error of the database: kind.Unavailable if it does not answer, or is full; kind.Late if a
-// statement took too long.
+// failed sorts an error of the database: kind.Unavailable if it does not answer, or is full;
+// kind.Late if a statement took too long.
 func failed(ctx context.Context, err error) error {
 	if err == nil || kind.Of(err) != kind.Failure {
 		return err

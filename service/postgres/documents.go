@@ -14,8 +14,8 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A Document has a path as its principal sees it: a.md is shared, @team/a.md a team's, ~/.beans/a.md
-// the user's own.
+// A Document has a path as its principal sees it: a.md is shared, @team/a.md a team's,
+// ~/.beans/a.md the user's own.
 type Document struct {
 	Path           string
 	Version, Bytes int64
@@ -83,14 +83,15 @@ func (db *DB) Texts(ctx context.Context, p Principal, paths []string, most int64
 	return db.texts(ctx, p, `d.path = any ($2)`, paths, most)
 }
 
-// Files returns, with their texts, the documents that instruct agents or that agents write, and those with some
-// paths: BEANS.md and BEANS.local.md in any folder, and what is below .beans; at most most bytes.
+// Files returns, with their texts, the documents that instruct agents or that agents write, and
+// those with some paths: BEANS.md and BEANS.local.md in any folder, and what is below .beans; at
+// most most bytes.
 func (db *DB) Files(ctx context.Context, p Principal, also []string, most int64) ([]Document, error) {
 	return db.texts(ctx, p, `(d.file or d.path = any ($2))`, also, most)
 }
 
-// Instructions returns those of Files that instruct the agents of several users: neither what agents write, nor
-// the user's own.
+// Instructions returns those of Files that instruct the agents of several users: neither what
+// agents write, nor the user's own.
 func (db *DB) Instructions(ctx context.Context, p Principal, most int64) ([]Document, error) {
 	return db.texts(ctx, p, `(d.file and d.path !~ '^~/' and (d.path !~ '^(@[^/]+/)?\.beans/memories/' or d.path ~* '(^|/)beans(\.local)?\.md$') or d.path = any ($2))`, nil, most)
 }
@@ -166,8 +167,8 @@ func (db *DB) States(ctx context.Context, p Principal, paths []string) (map[stri
 	return states, err
 }
 
-// History returns revisions without texts, oldest first: the newest ones before a version, or the newest
-// for 0; of a document, or of all for "". more means that there are earlier ones.
+// History returns revisions without texts, oldest first: the newest ones before a version, or the
+// newest for 0; of a document, or of all for "". more means that there are earlier ones.
 func (db *DB) History(ctx context.Context, p Principal, path string, before int64, limit int) (all []Document, more bool, position int64, err error) {
 	s := p.session()
 	scopes := s.scopes
@@ -197,9 +198,9 @@ func (db *DB) History(ctx context.Context, p Principal, path string, before int6
 	return all, more, position, err
 }
 
-// Past returns the changes that take what a principal sees back to a version, with Path, Base, and Text
-// or Gone. What else a Change needs is the caller's to make. A document whose text of then was forgotten
-// stays as it is.
+// Past returns the changes that take what a principal sees back to a version, with Path, Base, and
+// Text or Gone. What else a Change needs is the caller's to make. A document whose text of then was
+// forgotten stays as it is.
 func (db *DB) Past(ctx context.Context, p Principal, version int64) (changes []Change, err error) {
 	s := p.session()
 	var position, oldest int64

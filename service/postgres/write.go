@@ -53,9 +53,9 @@ var (
 	ErrFull = errors.New("the tenant is full")
 )
 
-// Write makes all changes or none, durably, and returns the versions of the documents, in order. The
-// greatest of them is the position. Who may change what is the caller's to judge, but that a principal
-// has no more scopes than they see.
+// Write makes all changes or none, durably, and returns the versions of the documents, in order.
+// The greatest of them is the position. Who may change what is the caller's to judge, but that a
+// principal has no more scopes than they see.
 func (db *DB) Write(ctx context.Context, p Principal, changes []Change, w Write) ([]int64, error) {
 	p, scopes, err := db.scopesOf(ctx, p, changes)
 	if err != nil {
@@ -129,8 +129,8 @@ func (db *DB) makeScope(ctx context.Context, tenant int64, s Scope) (Scope, erro
 	return s, err
 }
 
-// add adds to a number that the transaction keeps until its end: what all changes add to the usage, the
-// row of which is then locked last.
+// add adds to a number that the transaction keeps until its end: what all changes add to the usage,
+// the row of which is then locked last.
 func add(name, more string) string {
 	return `set_config('memcore.` + name + `', (coalesce(nullif(current_setting('memcore.` + name + `', true), ''), '0')::bigint + ` + more + `)::text, true)`
 }
@@ -227,8 +227,8 @@ func putVector(b *pgx.Batch, scope int64, model int16, r store.Record, vector []
 		scope, model, r.ID, escaped(r.Path), escaped(r.Scope), escaped(r.Kind), timeOf(r), vector)
 }
 
-// Near its limits a tenant's writes wait for each other, since they do not see each other's growth. So
-// many writes as large as one, and bytes, may come at the same moment.
+// Near its limits a tenant's writes wait for each other, since they do not see each other's growth.
+// So many writes as large as one, and bytes, may come at the same moment.
 const (
 	writesAtOnce = 64
 	bytesAtOnce  = 256 << 20
@@ -244,8 +244,8 @@ func (w Write) queueLock(b *pgx.Batch, tenant int64, documents int) {
 	}
 }
 
-// queueUsage adds what changed, and refuses changes that leave a tenant above its limits, unless it has
-// less than before.
+// queueUsage adds what changed, and refuses changes that leave a tenant above its limits, unless it
+// has less than before.
 func (w Write) queueUsage(b *pgx.Batch, tenant int64) {
 	var more, now struct{ documents, bytes int64 }
 	b.Queue(`insert into usage select $1, pg_backend_pid() % 64, current_setting('memcore.documents')::bigint, current_setting('memcore.bytes')::bigint`+addUsage+`
