@@ -29,8 +29,8 @@ type deskSizes struct{ small, largest int64 }
 
 var usualDesks = deskSizes{small: 4 << 20, largest: 64 << 20}
 
-// mostLarge bounds the desks at a time that are not small.
-const mostLarge = 2
+// maxLargeDesks bounds the desks at a time that are not small.
+const maxLargeDesks = 2
 
 // newDesk makes an empty desk. It is to be removed even after an error.
 func (n *Node) newDesk(room int64) (*desk, error) {

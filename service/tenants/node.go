@@ -77,7 +77,7 @@ func NewNode(o Options) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder of the node: %w", err)
 	}
-	n := &Node{o: o, folder: folder, embedding: make(chan struct{}, runtime.GOMAXPROCS(0)), deskSizes: usualDesks, largeDesks: make(chan struct{}, mostLarge)}
+	n := &Node{o: o, folder: folder, embedding: make(chan struct{}, runtime.GOMAXPROCS(0)), deskSizes: usualDesks, largeDesks: make(chan struct{}, maxLargeDesks)}
 	n.life, n.stop = context.WithCancel(context.Background())
 	if _, err := n.modelOf(service.Settings{}); err != nil { // a mistake in the configuration is said now
 		return nil, errors.Join(err, n.Close())

@@ -210,10 +210,10 @@ func TestBoundsOfDesks(t *testing.T) {
 		return n.AskWithFiles(ctx, p, func(*app.Service) error { return nil })
 	}
 	mustPut(t, n, n.bob(), "~/.beans/memories/0.md", large)
-	for range 2 * mostLarge { // each gives back its place
+	for range 2 * maxLargeDesks { // each gives back its place
 		require.NoError(t, open(t.Context(), n.bob()))
 	}
-	for range mostLarge {
+	for range maxLargeDesks {
 		n.largeDesks <- struct{}{}
 	}
 	ended, end := context.WithCancel(t.Context())
@@ -223,7 +223,7 @@ func TestBoundsOfDesks(t *testing.T) {
 	defer stop()
 	require.Equal(t, kind.Unavailable, kind.Of(open(late, n.bob())), "others hold much")
 	require.NoError(t, open(t.Context(), n.ann()), "what is small waits for nobody")
-	for range mostLarge {
+	for range maxLargeDesks {
 		<-n.largeDesks
 	}
 
