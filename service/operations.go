@@ -70,7 +70,8 @@ func (s *Server) operations() []operation {
 		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: h.export(Read)},
 		{method: "GET", path: "/export/all", summary: "Get the documents of all users and teams as a tar archive", right: Admin, do: h.export(Admin)},
 		{method: "GET", path: "/users/{user}/export", summary: "Get a user's own documents as a tar archive", right: Admin, do: h.export(Admin)},
-		{method: "DELETE", path: "/users/{user}", summary: "Remove a user's own documents with their history, and the user's keys", right: Admin, do: h.deleteUser},
+		{method: "DELETE", path: "/users/{user}", summary: "Remove a user's own documents with their history, and the user's keys", right: Admin, do: deleted("user", node.DeleteUser)},
+		{method: "DELETE", path: "/teams/{team}", summary: "Remove a team's documents with their history; keys lose the team", right: Admin, do: deleted("team", node.DeleteTeam)},
 		{method: "POST", path: "/import", memory: upsertMemory, summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
 		{method: "GET", path: "/usage", summary: "Say how much the tenant has and may have", right: Read, do: answer(func(r *request) (Usage, error) { return node.Usage(r.Context(), r.principal) })},
 		{method: "GET", path: "/keys", summary: "List the keys of the tenant", right: Admin, unread: true, do: answer(func(r *request) (map[string][]Key, error) {
@@ -311,12 +312,16 @@ func (s handlers) export(right Right) func(http.ResponseWriter, *request) error 
 	}
 }
 
-func (s handlers) deleteUser(w http.ResponseWriter, r *request) error {
-	err := s.o.Node.DeleteUser(r.Context(), r.principal, r.PathValue("user"))
-	if err == nil {
-		httpapi.Reply(w, http.StatusOK, map[string]string{"deleted": r.PathValue("user")})
+// deleted removes what the path names.
+func deleted(what string, remove func(ctx context.Context, p Principal, name string) error) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		name := r.PathValue(what)
+		err := remove(r.Context(), r.principal, name)
+		if err == nil {
+			httpapi.Reply(w, http.StatusOK, map[string]string{"deleted": name})
+		}
+		return err
 	}
-	return err
 }
 
 func (s handlers) importAll(w http.ResponseWriter, r *request) error {

@@ -178,6 +178,8 @@ type Node interface {
 	Export(ctx context.Context, p Principal, of Exported) iter.Seq2[Document, error]
 	// DeleteUser removes a user's own documents with their history, and the user's keys.
 	DeleteUser(ctx context.Context, p Principal, user string) error
+	// DeleteTeam removes a team's documents with their history. Keys lose the team.
+	DeleteTeam(ctx context.Context, p Principal, team string) error
 	// History returns revisions without texts, oldest first: of a document, or of all for "".
 	// Replaced ones are kept for a while.
 	History(ctx context.Context, p Principal, path string, page Page) (Documents, error)

@@ -159,6 +159,14 @@ func (n *Node) DeleteTenant(ctx context.Context, name string) error {
 	return hide(n.o.Logger, n.o.DB.DeleteTenant(ctx, t.ID))
 }
 
+// DeleteTeam implements service.Node.
+func (n *Node) DeleteTeam(ctx context.Context, p service.Principal, team string) error {
+	if err := checkName("team", team); err != nil {
+		return err
+	}
+	return hide(n.o.Logger, n.o.DB.DeleteTeam(ctx, p.Of.Tenant.ID, team))
+}
+
 // DeleteUser implements service.Node.
 func (n *Node) DeleteUser(ctx context.Context, p service.Principal, user string) error {
 	if err := checkName("user", user); err != nil {

@@ -28,7 +28,6 @@ var imposed = map[string]string{
 
 // A model is what tenants with the same settings of embedding share.
 type model struct {
-	settings service.Settings
 	w        *app.Workspace // without documents, for what needs settings only
 	embedder embed.Embedder // nil for keywords alone
 	cutter   *core.Cutter
@@ -64,7 +63,7 @@ func (n *Node) modelOf(s service.Settings) (*model, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.remove())
 	}
-	m := &model{settings: s}
+	m := &model{}
 	if m.w, err = d.workspace(n.o.Workspace, nil, imposedBy(s)); err != nil {
 		return nil, errors.Join(err, d.remove())
 	}

@@ -275,6 +275,24 @@ func TestTeamsOfKeys(t *testing.T) {
 	}
 }
 
+// A team is deleted with its documents and their history, and its members see nothing of it.
+func TestDeletedTeam(t *testing.T) {
+	w := newTeams(t)
+	boss, ann := w.member("boss", service.Admin), w.member("ann", service.Write, "ops")
+	ann.put("@ops/a.md", "teamword")
+	ann.put("@ops/a.md", "another")
+	ann.put("a.md", "of all")
+	require.Equal(t, 403, ann.send("DELETE", "/teams/ops", "").status)
+	require.Equal(t, 400, boss.send("DELETE", "/teams/Ops", "").status)
+	require.Equal(t, 200, boss.send("DELETE", "/teams/ops", "").status)
+	require.Equal(t, 403, ann.send("GET", "/documents/@ops/a.md", "").status, "the key has lost the team")
+	again := w.member("eve", service.Write, "ops")
+	require.Equal(t, 404, again.send("GET", "/documents/@ops/a.md", "").status)
+	require.NotContains(t, again.send("GET", "/history", "").text, "@ops")
+	require.Empty(t, w.database.find(t, "teamword"))
+	require.Equal(t, 200, ann.send("GET", "/documents/a.md", "").status)
+}
+
 func manyTeams(n int) (all string) {
 	for i := range n {
 		all += fmt.Sprintf(" t%d", i)

@@ -293,6 +293,30 @@ func createKeyCommand(a *cli, o *operator, tenant *string) *cobra.Command {
 	return cmd
 }
 
+func teamCommand(a *cli) *cobra.Command {
+	var o operator
+	var tenant string
+	var yes bool
+	cmd := &cobra.Command{Use: "team", Short: "Delete what a team of a tenant has", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
+	o.addFlags(cmd)
+	cmd.PersistentFlags().StringVar(&tenant, "tenant", "", "`NAME` of the tenant")
+	remove := &cobra.Command{
+		Use: "delete NAME", Short: "Delete a team's documents with their history; keys lose the team", Args: arguments(cobra.ExactArgs(1), "the name of a team"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !yes {
+				return kind.Hint(kind.Usagef("deleting what %s has cannot be undone", args[0]), "add --yes")
+			}
+			if err := o.send(cmd.Context(), http.MethodDelete, below(tenant, "teams", args[0]), nil, &struct{}{}); err != nil {
+				return err
+			}
+			return a.print(fmt.Sprintf("deleted the documents of %s\n", args[0]))
+		},
+	}
+	remove.Flags().BoolVar(&yes, "yes", false, "delete it")
+	cmd.AddCommand(remove)
+	return cmd
+}
+
 func userCommand(a *cli) *cobra.Command {
 	var o operator
 	var tenant string

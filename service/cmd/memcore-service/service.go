@@ -72,7 +72,7 @@ anybody. Who has the key in $MEMCORE_SERVICE_OPERATOR_KEY manages tenants. See s
 	f.StringVar(&o.audit, "audit", "", "`FILE` that gets a line for each request: who read what, without texts; -: standard output")
 	f.StringArrayVar(&o.upstreams, "upstream", nil, "`NAME=URL` of a model's server that clients reach below /proxy/NAME, with memory; $MEMCORE_UPSTREAM_KEY_NAME has a key for it; may be repeated")
 	o.tokens.addFlags(f)
-	cmd.AddCommand(migrateCommand(a, &o), tenantCommand(a), keyCommand(a), userCommand(a))
+	cmd.AddCommand(migrateCommand(a, &o), tenantCommand(a), keyCommand(a), userCommand(a), teamCommand(a))
 	return cmd
 }
 
