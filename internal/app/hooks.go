@@ -283,8 +283,14 @@ func (w *Workspace) Record(e hook.Event, known journal.Entry) {
 	}
 	entry := e.Entry(time.Now(), w.Settings.Hook.Log)
 	known.Head, known.Event = entry.Head, entry.Event
-	_ = at.Journal().Append(context.Background(), known) // even if time is up
+	ctx, stop := context.WithTimeout(context.Background(), maxRecord) // even if time is up
+	defer stop()
+	_ = at.Journal().Append(ctx, known)
 }
+
+// maxRecord is how long the record of an event waits for other processes. One that was stopped while
+// it wrote would otherwise keep all later ones, each asking for the lock forever.
+const maxRecord = 5 * time.Second
 
 // Shown implements hook.Memory. It tells of memory files that agents do not get as long as nobody
 // has decided about their folder, and of secrets in others; of each once.

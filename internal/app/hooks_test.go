@@ -3,8 +3,10 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +15,8 @@ import (
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/jsonfile"
 )
 
 // Who answers a hook writes the journal: the caller only says if the answer did not reach the
@@ -50,6 +54,27 @@ func TestJournalOfTheDaemon(t *testing.T) {
 	again, err = ask(t.Context(), "")
 	require.NoError(t, err)
 	require.Contains(t, again.Reply, "5433", "nobody waited for the answer")
+}
+
+// A process that was stopped while it wrote the journal does not keep others for ever.
+func TestRecordBesideAStoppedWriter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits as long as a hook does")
+	}
+	s := newTestService(t)
+	unlock, err := jsonfile.Lock(t.Context(), filepath.Join(s.at.Own(), config.JournalFile))
+	require.NoError(t, err)
+	defer unlock()
+	done := make(chan struct{})
+	go func() {
+		s.Record(hook.Event{Agent: agents.ClaudeCode, Session: "s", Kind: hook.Prompt}, journal.Entry{})
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for ever")
+	}
 }
 
 // What was done for a prompt whose answer came too late is told with the next answer, by whichever
