@@ -1,7 +1,6 @@
 package service
 
 import (
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +16,7 @@ const Operator = "Operator"
 
 // IsOperators reports whether a secret is the operator's key, which may be none.
 func (o Options) isOperators(secret string) bool {
-	return o.OperatorKey != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(o.OperatorKey)) == 1
+	return o.OperatorKey != "" && origin.IsToken(secret, o.OperatorKey)
 }
 
 // operate adds the routes of the operator, who manages tenants.

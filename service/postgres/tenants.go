@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/web/origin"
 )
 
 // A Tenant owns memory and shares nothing with others.
@@ -210,7 +210,7 @@ func (db *DB) ByKey(ctx context.Context, tenant, id string, hash []byte) (p Prin
 		return err
 	})
 	err = db.pool.SendBatch(ctx, b).Close()
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && subtle.ConstantTimeCompare(k.Hash, hash) != 1 {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && !origin.IsToken(string(hash), string(k.Hash)) {
 		return Principal{}, Key{}, ErrKey
 	}
 	k.ID, k.Hash, p.User, p.Teams = id, nil, k.User, k.Teams
