@@ -100,3 +100,35 @@ func (db *DB) Requeue(ctx context.Context, tenant int64, embedder string) (n int
 			select count(*) from d`, ids, model).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
 	})
 }
+
+// A Cut is what made records of documents of a tenant (Write.Cut).
+type Cut struct {
+	Tenant Tenant
+	By     string
+}
+
+// Cuts returns by what the records of all documents were made. It looks at all of them.
+func (db *DB) Cuts(ctx context.Context) ([]Cut, error) {
+	rows, _ := db.pool.Query(ctx, `select c.cut, `+tenantColumns+` from memcore.cuts() c join tenant t on t.id = c.tenant`) // CollectRows has its error
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Cut, err error) {
+		return c, row.Scan(&c.By, &c.Tenant.ID, &c.Tenant.Name, &c.Tenant.Created, &c.Tenant.Settings)
+	})
+	return all, failed(ctx, err)
+}
+
+// CutOtherwise returns, with their texts, at most n documents of a scope after a path, by path, whose
+// records were not made by a cut.
+func (db *DB) CutOtherwise(ctx context.Context, tenant int64, s Scope, cut, after string, n int) (all []Document, err error) {
+	err = db.read(ctx, session{tenant, []int64{s.ID}}, func(b *pgx.Batch) {
+		b.Queue(`select d.path, d.revision, r.text, r.at from document d join revision r on r.number = d.revision
+			where d.scope = $1 and d.cut <> $2 and d.path > $3 order by d.path limit $4`, s.ID, cut, escaped(after), n).Query(func(rows pgx.Rows) error {
+			var d Document
+			_, err := pgx.ForEachRow(rows, []any{&d.Path, &d.Version, &d.Text, &d.At}, func() error {
+				all = append(all, Document{Path: unescaped(d.Path), Version: d.Version, Text: unescaped(d.Text), At: d.At.UTC()})
+				return nil
+			})
+			return err
+		})
+	})
+	return all, err
+}

@@ -21,6 +21,8 @@ type Change struct {
 	Gone bool
 	// Base is the version that the change was made from; 0 if there was none.
 	Base int64
+	// Same means that the text stays, without a revision: only what is made of it changes.
+	Same bool
 	// Forget also removes all earlier revisions, at once.
 	Forget bool
 
@@ -38,6 +40,8 @@ type Write struct {
 	By string
 	// Embedder is the fingerprint of what makes the vectors; "" for none.
 	Embedder string
+	// Cut is the fingerprint of what made the records (core.Cutter).
+	Cut string
 	// MaxDocuments and MaxBytes of the tenant; 0 and less are no limit.
 	MaxDocuments int
 	MaxBytes     int64
@@ -145,10 +149,10 @@ func queueChange(b *pgx.Batch, scope int64, c Change, model *int16, w Write, ver
 			x as (insert into removal (scope, path) select @scope, @path from d),
 			w as (delete from waiting where scope = @scope and path = @path`
 	case c.Base == 0:
-		document = `insert into document (scope, path, revision, indexed, digest, model, chunks, waiting)
-			select @scope, @path, n.number, @indexed, @digest, @model, @chunks, @waiting from n on conflict do nothing returning revision`
+		document = `insert into document (scope, path, revision, indexed, digest, model, chunks, waiting, cut)
+			select @scope, @path, n.number, @indexed, @digest, @model, @chunks, @waiting, @cut from n on conflict do nothing returning revision`
 	default: // chunks and waiting are counted when the records are there
-		document = `update document set revision = n.number, indexed = @indexed, digest = @digest, model = @model, xid = default
+		document = `update document set revision = n.number, indexed = @indexed, digest = @digest, model = @model, cut = @cut, xid = default
 			from n where scope = @scope and path = @path and revision = @base returning revision`
 	}
 	waiting := 0
@@ -157,13 +161,19 @@ func queueChange(b *pgx.Batch, scope int64, c Change, model *int16, w Write, ver
 			waiting++
 		}
 	}
-	b.Queue(`with n as (select nextval('revision_number') as number), d as (`+document+`),
+	arguments := pgx.NamedArgs{"scope": scope, "path": path, "base": c.Base, "text": escaped(c.Text), "bytes": len(c.Text), "gone": c.Gone, "by": w.By, "keep": w.Keep,
+		"indexed": c.Indexed, "digest": c.Digest, "model": model, "chunks": len(c.Records), "waiting": waiting, "cut": w.Cut}
+	statement := `with n as (select nextval('revision_number') as number), d as (` + document + `),
 		r as (insert into revision (number, scope, path, text, bytes, gone, by_whom, expires)
 			select n.number, @scope, @path, @text, @bytes, @gone, @by, case when @gone then now() + @keep::interval end from n, d),
 		o as (update revision set replaced = n.number, expires = now() + @keep::interval from n, d where revision.number = @base and scope = @scope returning bytes)
-		select n.number, `+add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end")+`, `+add("bytes", "@bytes - coalesce((select bytes from o), 0)")+` from n, d`,
-		pgx.NamedArgs{"scope": scope, "path": path, "base": c.Base, "text": escaped(c.Text), "bytes": len(c.Text), "gone": c.Gone, "by": w.By, "keep": w.Keep,
-			"indexed": c.Indexed, "digest": c.Digest, "model": model, "chunks": len(c.Records), "waiting": waiting}).QueryRow(func(row pgx.Row) error {
+		select n.number, ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@bytes - coalesce((select bytes from o), 0)") + ` from n, d`
+	if c.Same {
+		statement = `with d as (update document set indexed = @indexed, digest = @digest, model = @model, cut = @cut, xid = default
+			where scope = @scope and path = @path and revision = @base returning revision)
+		select d.revision, ` + add("documents", "0") + `, ` + add("bytes", "0") + ` from d`
+	}
+	b.Queue(statement, arguments).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(version, nil, nil)
 		if errors.Is(err, pgx.ErrNoRows) {
 			err = fmt.Errorf("%.200q: %w", c.Path, ErrChanged)

@@ -57,7 +57,7 @@ func (n *Node) write(ctx context.Context, p service.Principal, edits []edit) (ve
 			return 0, err
 		}
 		var versions []int64
-		versions, err = n.o.DB.Write(ctx, p.Of, changes, postgres.Write{By: p.User + "/" + p.Key, Embedder: m.fingerprint(),
+		versions, err = n.o.DB.Write(ctx, p.Of, changes, postgres.Write{By: p.User + "/" + p.Key, Embedder: m.fingerprint(), Cut: m.cutter.Fingerprint(),
 			MaxDocuments: limits.MaxDocuments, MaxBytes: limits.MaxBytes, Keep: n.o.Keep})
 		if len(versions) > 0 {
 			version = slices.Max(versions)

@@ -141,11 +141,15 @@ func (n *Node) SetTenant(ctx context.Context, name string, change func(*service.
 	return tenantOf(t)
 }
 
-// requeue lets the documents of a tenant get vectors of its embedder.
+// requeue lets the documents of a tenant get vectors of its embedder, and passages of its size.
 func (n *Node) requeue(ctx context.Context, t postgres.Tenant, s service.Settings) error {
 	m, err := n.modelOf(s)
 	if err == nil {
 		_, err = n.o.DB.Requeue(ctx, t.ID, m.fingerprint())
+	}
+	select {
+	case n.recutting <- struct{}{}:
+	default: // it is asked for already
 	}
 	return err
 }

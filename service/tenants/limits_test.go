@@ -85,7 +85,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 	_, err := w.inside[0].SetTenant(t.Context(), "nobody", func(*service.Settings) error { return nil })
 	require.Equal(t, kind.NotFound, kind.Of(err))
-	require.Zero(t, w.inside[1].Limits(testNode{w.inside[1], t}.ann()))
+	require.Zero(t, w.inside[1].Limits(testNode{w.inside[1], t, w.database}.ann()))
 }
 
 // A tenant that gets another embedder is answered all the time, and then by the new one.

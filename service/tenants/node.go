@@ -54,6 +54,7 @@ type Node struct {
 	meters meters
 	// embedding has a place for each write that waits for its vectors.
 	embedding chan struct{}
+	recutting chan struct{} // asks for recut
 	deskSizes deskSizes
 	// largeDesks has a place for each desk that is not small.
 	largeDesks chan struct{}
@@ -77,13 +78,14 @@ func NewNode(o Options) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder of the node: %w", err)
 	}
-	n := &Node{o: o, folder: folder, embedding: make(chan struct{}, runtime.GOMAXPROCS(0)), deskSizes: usualDesks, largeDesks: make(chan struct{}, maxLargeDesks)}
+	n := &Node{o: o, folder: folder, embedding: make(chan struct{}, runtime.GOMAXPROCS(0)), recutting: make(chan struct{}, 1), deskSizes: usualDesks, largeDesks: make(chan struct{}, maxLargeDesks)}
 	n.life, n.stop = context.WithCancel(context.Background())
 	if _, err := n.modelOf(service.Settings{}); err != nil { // a mistake in the configuration is said now
 		return nil, errors.Join(err, n.Close())
 	}
 	n.work.Go(func() { n.embedLater(n.life) })
 	n.work.Go(func() { n.maintain(n.life) })
+	n.work.Go(func() { n.recutAside(n.life) })
 	return n, nil
 }
 

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
@@ -24,7 +26,8 @@ import (
 // A testNode is a node of its own on a database of its own.
 type testNode struct {
 	*Node
-	t *testing.T
+	t        *testing.T
+	database database
 }
 
 func newTestNode(t *testing.T, change func(*Options)) testNode {
@@ -34,7 +37,8 @@ func newTestNode(t *testing.T, change func(*Options)) testNode {
 		t.Setenv(name, value)
 	}
 	log := slog.New(slog.DiscardHandler)
-	o := Options{DB: newDatabase(t).open(t), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}}, Logger: log}
+	at := newDatabase(t)
+	o := Options{DB: at.open(t), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}}, Logger: log}
 	if change != nil {
 		change(&o)
 	}
@@ -43,7 +47,7 @@ func newTestNode(t *testing.T, change func(*Options)) testNode {
 	t.Cleanup(func() { require.NoError(t, n.Close()) })
 	_, err = n.CreateTenant(t.Context(), "acme")
 	require.NoError(t, err)
-	return testNode{n, t}
+	return testNode{n, t, at}
 }
 
 // as returns a user of the tenant acme, who sees what there is now.
@@ -332,4 +336,42 @@ func TestOddKeys(t *testing.T) {
 		})
 		require.Equal(t, kind.BadInput, kind.Of(err), "%q: %v", model, err)
 	}
+}
+
+// What an earlier release has cut otherwise is cut again, in the background: words find it, and its
+// version and history are as they were.
+func TestRecut(t *testing.T) {
+	n := newTestNode(t, nil)
+	versions := map[string]int64{}
+	for path, text := range map[string]string{"a.md": "# Ferry\n\nThe ferry leaves from pier nine.\n", "~/.beans/memories/x.md": "The locker is number four.\n", "b.json": "{}"} {
+		versions[path] = mustPut(t, n, n.ann(), path, text)
+	}
+	owner, err := pgx.Connect(t.Context(), n.database.owner)
+	require.NoError(t, err)
+	defer owner.Close(context.Background())
+	_, err = owner.Exec(t.Context(), `update memcore.document set cut = 'earlier', xid = default where path <> 'b.json'; delete from memcore.record`)
+	require.NoError(t, err)
+	found := func(query string) (hits []core.MemoryHit) {
+		require.NoError(t, n.Ask(t.Context(), n.ann(), func(s *app.Service) error {
+			result, err := s.Search(t.Context(), httpapi.SearchRequest{Query: query})
+			hits = result.Hits
+			return err
+		}))
+		return hits
+	}
+	require.Empty(t, found("ferry pier"))
+	require.NoError(t, n.recut(t.Context()))
+	require.Len(t, found("ferry pier"), 1)
+	require.Len(t, found("locker number"), 1)
+	for path, version := range versions {
+		d, err := n.Get(t.Context(), n.ann(), path)
+		require.NoError(t, err)
+		require.Equal(t, version, d.Version, path)
+	}
+	history, err := n.History(t.Context(), n.ann(), "", service.Page{Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, history.Documents, len(versions))
+	cuts, err := n.o.DB.Cuts(t.Context())
+	require.NoError(t, err)
+	require.Len(t, cuts, 1, "nothing is left")
 }

@@ -76,6 +76,7 @@ create table memcore.document (
 	model    smallint,        -- that the vectors are made with
 	chunks   integer not null,
 	waiting  integer not null, -- chunks without a vector
+	cut      text collate "C" not null, -- by what the records were made
 	xid      bigint not null default pg_current_xact_id()::text::bigint, -- of the last change
 	-- What instructs agents or is written by them, for Files.
 	file     boolean not null generated always as (path ~* '(^|/)beans(\.local)?\.md$' or path ~ '^((@[^/]+|~)/)?\.beans/') stored,
@@ -83,6 +84,7 @@ create table memcore.document (
 );
 create index document_files on memcore.document (scope) where file;
 create index document_changed on memcore.document (scope, xid);
+create index document_cut on memcore.document (cut, scope);
 
 -- A removal tells caches that a document is gone.
 create table memcore.removal (
@@ -200,6 +202,11 @@ create function memcore.take(most integer, lease interval) returns table (tenant
 	returning s.tenant, w.scope, w.path
 $$;
 
+create function memcore.cuts() returns table (tenant bigint, cut text)
+	language sql stable security definer set search_path = memcore, pg_temp as $$
+	select distinct s.tenant, d.cut from (select distinct scope, cut from document) d join scope s on s.id = d.scope
+$$;
+
 create function memcore.maintain() returns void
 	language plpgsql security definer set search_path = memcore, pg_temp as $$
 begin
@@ -225,4 +232,4 @@ grant usage on schema memcore to memcore_node;
 grant select, insert, update, delete on all tables in schema memcore to memcore_node;
 revoke insert, update, delete on memcore.schema from memcore_node;
 grant select, usage on all sequences in schema memcore to memcore_node;
-grant execute on function memcore.key, memcore.scopes, memcore.reached, memcore.take, memcore.maintain to memcore_node;
+grant execute on function memcore.key, memcore.scopes, memcore.reached, memcore.take, memcore.cuts, memcore.maintain to memcore_node;
