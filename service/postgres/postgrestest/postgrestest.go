@@ -67,7 +67,10 @@ func New(t testing.TB, more ...string) *Server {
 func start(t testing.TB, more ...string) (*Server, error) {
 	t.Helper()
 	bin, err := programs()
-	if err != nil {
+	switch {
+	case err != nil && os.Getenv("CI") == "true":
+		t.Fatal(err)
+	case err != nil:
 		t.Skip(err)
 	}
 	s := &Server{programs: bin, settings: append(settings[:len(settings):len(settings)], more...)}
