@@ -210,6 +210,18 @@ func TestWhenTheDaemonIsNotAsked(t *testing.T) {
 	}
 }
 
+// A daemon may refuse before it reads what it is asked.
+func TestARefusalAtOnce(t *testing.T) {
+	_, rest := hook(t, newHome(t), prompt, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Memcore-Version", "v9.8.7")
+		http.Error(w, "busy", http.StatusTooManyRequests)
+	})
+	require.NotNil(t, rest)
+	require.Equal(t, "v9.8.7", rest.Release)
+	require.Contains(t, rest.Why, "429")
+	require.False(t, rest.Works)
+}
+
 // An agent that reads no more gets no part of an answer, and the command knows.
 func TestAnAnswerThatCannotBeWritten(t *testing.T) {
 	read, write, err := os.Pipe()

@@ -201,15 +201,18 @@ func (a *Answer) post(conn *os.File, r request) {
 	if _, a.Err = conn.Write(append([]byte(head), text...)); a.Err != nil {
 		return
 	}
-	if _, a.Err = io.ReadFull(conn, make([]byte, len(continues))); a.Err != nil {
+	first := make([]byte, len(continues))
+	if _, a.Err = io.ReadFull(conn, first); a.Err != nil {
 		return
 	}
-	a.Works = true
+	if a.Works = string(first) == continues; a.Works {
+		first = nil // else a refusal begins with it
+	}
 	if a.Err = conn.SetDeadline(Started.Add(address.WorkWait)); a.Err != nil {
 		return
 	}
 	if answer, a.Err = io.ReadAll(io.LimitReader(conn, maxReply)); a.Err == nil {
-		a.read(answer)
+		a.read(append(first, answer...))
 	}
 }
 
