@@ -133,7 +133,10 @@ func tenantCommand(a *cli) *cobra.Command {
 			}
 			return a.print(fmt.Sprintf("created %s; 'memcore-service key create --tenant %s --user NAME' makes a key\n", t.Name, t.Name))
 		},
-	}, setTenantCommand(a, &o), deleteTenantCommand(a, &o), exportTenantCommand(a, &o))
+	}, setTenantCommand(a, &o), exportTenantCommand(a, &o),
+		deleteCommand(a, "tenant", "Delete a tenant with its keys, documents and history", func(ctx context.Context, name string) error {
+			return o.send(ctx, http.MethodDelete, below(name), nil, &struct{}{})
+		}))
 	return cmd
 }
 
@@ -195,24 +198,6 @@ func ownOf(t service.Tenant) string {
 		b.WriteString("  embedder " + strings.TrimSpace(t.Embedder+" "+t.Model))
 	}
 	return b.String()
-}
-
-func deleteTenantCommand(a *cli, o *operator) *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a tenant with its keys, documents and history", Args: arguments(cobra.ExactArgs(1), "the name of a tenant"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !yes {
-				return kind.Hint(kind.Usagef("deleting %s cannot be undone", args[0]), "add --yes")
-			}
-			if err := o.send(cmd.Context(), http.MethodDelete, below(args[0]), nil, &struct{}{}); err != nil {
-				return err
-			}
-			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history\n", args[0]))
-		},
-	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "delete it")
-	return cmd
 }
 
 func exportTenantCommand(a *cli, o *operator) *cobra.Command {
@@ -296,52 +281,47 @@ func createKeyCommand(a *cli, o *operator, tenant *string) *cobra.Command {
 func teamCommand(a *cli) *cobra.Command {
 	var o operator
 	var tenant string
-	var yes bool
 	cmd := &cobra.Command{Use: "team", Short: "Delete what a team of a tenant has", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
 	o.addFlags(cmd)
 	cmd.PersistentFlags().StringVar(&tenant, "tenant", "", "`NAME` of the tenant")
-	remove := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a team's documents with their history; keys lose the team", Args: arguments(cobra.ExactArgs(1), "the name of a team"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !yes {
-				return kind.Hint(kind.Usagef("deleting what %s has cannot be undone", args[0]), "add --yes")
-			}
-			if err := o.send(cmd.Context(), http.MethodDelete, below(tenant, "teams", args[0]), nil, &struct{}{}); err != nil {
-				return err
-			}
-			return a.print(fmt.Sprintf("deleted the documents of %s\n", args[0]))
-		},
-	}
-	remove.Flags().BoolVar(&yes, "yes", false, "delete it")
-	cmd.AddCommand(remove)
+	cmd.AddCommand(deleteCommand(a, "team", "Delete a team's documents with their history; keys lose the team", func(ctx context.Context, name string) error {
+		return o.send(ctx, http.MethodDelete, below(tenant, "teams", name), nil, &struct{}{})
+	}))
 	return cmd
 }
 
 func userCommand(a *cli) *cobra.Command {
 	var o operator
 	var tenant string
-	var yes bool
 	cmd := &cobra.Command{Use: "user", Short: "Export or delete what a user of a tenant has", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
 	o.addFlags(cmd)
 	cmd.PersistentFlags().StringVar(&tenant, "tenant", "", "`NAME` of the tenant")
-	remove := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a user's own documents with their history, and the user's keys", Args: arguments(cobra.ExactArgs(1), "the name of a user"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !yes {
-				return kind.Hint(kind.Usagef("deleting what %s has cannot be undone", args[0]), "add --yes")
-			}
-			if err := o.send(cmd.Context(), http.MethodDelete, below(tenant, "users", args[0]), nil, &struct{}{}); err != nil {
-				return err
-			}
-			return a.print(fmt.Sprintf("deleted the documents and keys of %s\n", args[0]))
-		},
-	}
-	remove.Flags().BoolVar(&yes, "yes", false, "delete it")
-	cmd.AddCommand(remove, &cobra.Command{
+	cmd.AddCommand(deleteCommand(a, "user", "Delete a user's own documents with their history, and the user's keys", func(ctx context.Context, name string) error {
+		return o.send(ctx, http.MethodDelete, below(tenant, "users", name), nil, &struct{}{})
+	}), &cobra.Command{
 		Use: "export NAME", Short: "Write a user's own documents to standard output, as tar", Args: arguments(cobra.ExactArgs(1), "the name of a user"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.send(cmd.Context(), http.MethodGet, below(tenant, "users", args[0], "export"), nil, a.stdout)
 		},
 	})
+	return cmd
+}
+
+// deleteCommand deletes what somebody has, once --yes says so.
+func deleteCommand(a *cli, what, about string, remove func(ctx context.Context, name string) error) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "delete NAME", Short: about, Args: arguments(cobra.ExactArgs(1), "the name of a "+what),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !yes {
+				return kind.Hint(kind.Usagef("deleting what the %s %s has cannot be undone", what, args[0]), "add --yes")
+			}
+			if err := remove(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return a.print(fmt.Sprintf("deleted what the %s %s had\n", what, args[0]))
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "delete it")
 	return cmd
 }
