@@ -388,8 +388,8 @@ func body[In any](r *request) (in In, err error) {
 	return in, httpapi.DecodeWithin("/", fields, &in)
 }
 
-// asked answers an operation that asks the memory, by opening it with ask.
-func asked[In, Out any](open func(context.Context, Principal, func(*app.Service) error) error, do func(context.Context, *app.Service, In) (Out, error)) func(http.ResponseWriter, *request) error {
+// asked answers an operation with what do says of a memory that is opened for it.
+func asked[In, Out any](open func(context.Context, Principal, func(*app.Service) error) error, do func(context.Context, httpapi.Workspace, In) (Out, error)) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		in, err := body[In](r)
 		if err != nil {

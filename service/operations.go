@@ -19,7 +19,6 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/turn"
-	"github.com/memcore/memcore/internal/app"
 )
 
 // An operation is a route below /v1/tenants/{tenant}.
@@ -51,7 +50,7 @@ func (s *Server) operations() []operation {
 	node, h := s.o.Node, handlers{s}
 	return []operation{
 		{method: "GET", path: "/whoami", summary: "Say whose key it is", right: Read, do: h.whoami, unread: true},
-		{method: "POST", path: "/retrieve", memory: searchMemory, summary: "Retrieve what is relevant for a turn", right: Read, do: asked(node.Ask, retrieve), like: "/v1/retrieve"},
+		{method: "POST", path: "/retrieve", memory: searchMemory, summary: "Retrieve what is relevant for a turn", right: Read, do: asked(node.Ask, httpapi.Retrieve), like: "/v1/retrieve"},
 		{method: "POST", path: "/search", memory: searchMemory, summary: "Search, also for weak matches", right: Read, do: asked(node.Ask, search), like: "/v1/search"},
 		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: asked(node.AskWithFiles, beginning), like: "/v1/context"},
 		{method: "POST", path: "/turn", memory: searchMemory, summary: "Add what is relevant to the body of a chat completion; ?path= and ?scope= narrow it", right: Read, do: h.turn},
@@ -120,21 +119,17 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func retrieve(ctx context.Context, s *app.Service, r httpapi.RetrieveRequest) (httpapi.Retrieved, error) {
-	return httpapi.Retrieve(ctx, s, r)
+func search(ctx context.Context, ws httpapi.Workspace, r httpapi.SearchRequest) (core.Result, error) {
+	return ws.Search(ctx, r)
 }
 
-func search(ctx context.Context, s *app.Service, r httpapi.SearchRequest) (core.Result, error) {
-	return s.Search(ctx, r)
-}
-
-func beginning(ctx context.Context, s *app.Service, r httpapi.ContextRequest) (httpapi.TextReply, error) {
+func beginning(ctx context.Context, ws httpapi.Workspace, r httpapi.ContextRequest) (httpapi.TextReply, error) {
 	r.Workspace = ""
-	return s.Context(ctx, r)
+	return ws.Context(ctx, r)
 }
 
-func listTools(_ context.Context, s *app.Service, _ httpapi.Target) (httpapi.ToolsReply, error) {
-	return httpapi.ListTools(s), nil
+func listTools(_ context.Context, ws httpapi.Workspace, _ httpapi.Target) (httpapi.ToolsReply, error) {
+	return httpapi.ListTools(ws), nil
 }
 
 // A Status describes a principal's memory.
@@ -148,8 +143,8 @@ type Status struct {
 	Updated   time.Time      `json:"updated,omitzero"`
 }
 
-func status(ctx context.Context, s *app.Service, _ httpapi.Target) (Status, error) {
-	all, err := s.Status(ctx)
+func status(ctx context.Context, ws httpapi.Workspace, _ httpapi.Target) (Status, error) {
+	all, err := ws.Status(ctx)
 	return Status{all.State, all.Documents, all.Chunks, all.Embedded, all.Embedder, all.Dimension, all.Updated}, err
 }
 

@@ -183,15 +183,11 @@ func (n *Node) layDesk(ctx context.Context, d *desk, p service.Principal, also [
 	if err != nil {
 		return nil, err
 	}
-	settings, err := settingsOf(p.Of.Tenant)
+	m, err := n.modelFor(p.Of.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	m, err := n.modelOf(settings)
-	if err != nil {
-		return nil, err
-	}
-	w, err := d.workspace(n.o.Workspace, p.Teams, imposedBy(settings))
+	w, err := d.workspace(n.o.Workspace, p.Teams, m.imposed)
 	if err != nil {
 		return nil, err
 	}

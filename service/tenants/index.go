@@ -42,15 +42,11 @@ const maxTries = 10
 
 // write makes edits, whose rights were judged, all or none, and returns the version that has them.
 func (n *Node) write(ctx context.Context, p service.Principal, edits []edit) (version int64, err error) {
-	s, err := settingsOf(p.Of.Tenant)
+	m, err := n.modelFor(p.Of.Tenant)
 	if err != nil {
 		return 0, err
 	}
-	m, err := n.modelOf(s)
-	if err != nil {
-		return 0, err
-	}
-	limits := or(s.Limits, n.o.Limits)
+	limits := n.Limits(p)
 	for range maxTries {
 		var changes []postgres.Change
 		if changes, err = n.prepare(ctx, p, m, edits); err != nil {
@@ -210,11 +206,7 @@ func (n *Node) embedLater(ctx context.Context) {
 }
 
 func (n *Node) embedJob(ctx context.Context, j postgres.Job) error {
-	s, err := settingsOf(j.Tenant)
-	if err != nil {
-		return err
-	}
-	m, err := n.modelOf(s)
+	m, err := n.modelFor(j.Tenant)
 	if err != nil {
 		return err
 	}

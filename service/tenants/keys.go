@@ -133,23 +133,26 @@ func (n *Node) SetTenant(ctx context.Context, name string, change func(*service.
 		return json.Marshal(s)
 	})
 	if err == nil {
-		err = n.requeue(ctx, t, s)
+		err = n.requeue(ctx, t)
 	}
 	if err != nil {
 		return service.Tenant{}, hide(n.o.Logger, err)
 	}
-	return tenantOf(t)
+	return service.Tenant{Name: t.Name, Created: t.Created, Settings: s}, nil
 }
 
 // requeue lets the documents of a tenant get vectors of its embedder, and passages of its size.
-func (n *Node) requeue(ctx context.Context, t postgres.Tenant, s service.Settings) error {
-	m, err := n.modelOf(s)
-	if err == nil {
-		_, err = n.o.DB.Requeue(ctx, t.ID, m.fingerprint())
+func (n *Node) requeue(ctx context.Context, t postgres.Tenant) error {
+	m, err := n.modelFor(t)
+	if err != nil {
+		return err
 	}
-	select {
-	case n.recutting <- struct{}{}:
-	default: // it is asked for already
+	changed, err := n.o.DB.Requeue(ctx, t.ID, m.fingerprint())
+	if changed > 0 {
+		select {
+		case n.recutting <- struct{}{}:
+		default: // it is asked for already
+		}
 	}
 	return err
 }
@@ -181,10 +184,13 @@ func (n *Node) DeleteUser(ctx context.Context, p service.Principal, user string)
 
 // AsOperator implements service.Node.
 func (n *Node) AsOperator(ctx context.Context, tenant string) (service.Principal, error) {
-	if _, err := n.tenant(ctx, tenant); err != nil {
-		return service.Principal{}, err
+	if checkName("tenant", tenant) != nil {
+		return service.Principal{}, errNoTenant(tenant)
 	}
 	of, err := n.o.DB.ByName(ctx, tenant, service.Operator, nil)
+	if kind.Of(err) == kind.NotFound {
+		err = errNoTenant(tenant)
+	}
 	return principalOf(of, "operator", service.Admin, time.Time{}), hide(n.o.Logger, err)
 }
 

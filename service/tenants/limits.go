@@ -37,7 +37,7 @@ func check(s service.Settings) error {
 	return nil
 }
 
-// imposed are the settings of memcore for a tenant.
+// imposedBy returns the settings of memcore for a tenant.
 func imposedBy(s service.Settings) map[string]string {
 	all := maps.Clone(imposed)
 	if s.Embedder != "" {

@@ -43,11 +43,7 @@ func (n *Node) embedderOf(ctx context.Context, m *model) (e postgres.Embedder) {
 
 // Ask implements service.Node.
 func (n *Node) Ask(ctx context.Context, p service.Principal, do func(*app.Service) error) error {
-	settings, err := settingsOf(p.Of.Tenant)
-	if err != nil {
-		return hide(n.o.Logger, err)
-	}
-	m, err := n.modelOf(settings)
+	m, err := n.modelFor(p.Of.Tenant)
 	if err != nil {
 		return hide(n.o.Logger, err)
 	}

@@ -16,6 +16,7 @@ import (
 	installed "github.com/memcore/memcore/internal/app/models"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
+	"github.com/memcore/memcore/service/postgres"
 )
 
 // imposed settings override the configuration. No folder needs trust, since keys and their rights
@@ -28,8 +29,9 @@ var imposed = map[string]string{
 
 // A model is what tenants with the same settings of embedding share.
 type model struct {
-	w        *app.Workspace // without documents, for what needs settings only
-	embedder embed.Embedder // nil for keywords alone
+	imposed  map[string]string // settings of memcore
+	w        *app.Workspace    // without documents, for what needs settings only
+	embedder embed.Embedder    // nil for keywords alone
 	cutter   *core.Cutter
 
 	measuring sync.Mutex
@@ -63,8 +65,8 @@ func (n *Node) modelOf(s service.Settings) (*model, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.remove())
 	}
-	m := &model{}
-	if m.w, err = d.workspace(n.o.Workspace, nil, imposedBy(s)); err != nil {
+	m := &model{imposed: imposedBy(s)}
+	if m.w, err = d.workspace(n.o.Workspace, nil, m.imposed); err != nil {
 		return nil, errors.Join(err, d.remove())
 	}
 	if m.embedder, err = m.w.Index().Uncached(); err != nil {
@@ -78,6 +80,15 @@ func (n *Node) modelOf(s service.Settings) (*model, error) {
 	}
 	n.models.known[name] = m
 	return m, nil
+}
+
+// modelFor returns the model for a tenant.
+func (n *Node) modelFor(t postgres.Tenant) (*model, error) {
+	s, err := settingsOf(t)
+	if err != nil {
+		return nil, err
+	}
+	return n.modelOf(s)
 }
 
 // checkInstalled refuses an embedder that this node does not have, which would be a slip of the pen.

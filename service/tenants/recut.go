@@ -22,11 +22,7 @@ func (n *Node) recut(ctx context.Context) error {
 	}
 	var failed error
 	for _, c := range cuts {
-		s, err := settingsOf(c.Tenant)
-		var m *model
-		if err == nil {
-			m, err = n.modelOf(s)
-		}
+		m, err := n.modelFor(c.Tenant)
 		if err == nil && m.cutter.Fingerprint() != c.By {
 			err = n.recutTenant(ctx, c.Tenant, m)
 		}

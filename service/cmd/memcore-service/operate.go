@@ -23,18 +23,28 @@ import (
 )
 
 // An operator asks a running service to manage tenants.
-type operator struct{ server string }
+type operator struct{ server, tenant string }
 
 const serverVariable = "MEMCORE_SERVICE_URL"
 
-func (o *operator) addFlags(cmd *cobra.Command) {
+// group returns a command that groups others, with the flags that all of them have.
+func (o *operator) group(use, short string) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
 	cmd.PersistentFlags().StringVar(&o.server, "server", "", "`URL` of the service (default: $MEMCORE_SERVICE_URL, else http://127.0.0.1:7475); $MEMCORE_SERVICE_OPERATOR_KEY has the key")
+	return cmd
+}
+
+// groupOfTenant is group of commands about one tenant.
+func (o *operator) groupOfTenant(use, short string) *cobra.Command {
+	cmd := o.group(use, short)
+	cmd.PersistentFlags().StringVar(&o.tenant, "tenant", "", "`NAME` of the tenant")
+	return cmd
 }
 
 // maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 64 << 20
 
-// send sends a request, and decodes the answer unless into is nil or an io.Writer, which gets it.
+// send sends a request, and decodes the answer, unless into is an io.Writer, which gets it.
 func (o operator) send(ctx context.Context, method, path string, body, into any) error {
 	server := cmp.Or(o.server, os.Getenv(serverVariable), "http://127.0.0.1:7475")
 	base, err := baseurl.Parse(server)
@@ -103,8 +113,7 @@ func below(tenant string, parts ...string) string {
 
 func tenantCommand(a *cli) *cobra.Command {
 	var o operator
-	cmd := &cobra.Command{Use: "tenant", Short: "List, create, change and delete the tenants of a service", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
-	o.addFlags(cmd)
+	cmd := o.group("tenant", "List, create, change and delete the tenants of a service")
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the tenants", Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -211,15 +220,12 @@ func exportTenantCommand(a *cli, o *operator) *cobra.Command {
 
 func keyCommand(a *cli) *cobra.Command {
 	var o operator
-	var tenant string
-	cmd := &cobra.Command{Use: "key", Short: "List, create and revoke the keys of a tenant", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
-	o.addFlags(cmd)
-	cmd.PersistentFlags().StringVar(&tenant, "tenant", "", "`NAME` of the tenant")
+	cmd := o.groupOfTenant("key", "List, create and revoke the keys of a tenant")
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the keys", Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all struct{ Keys []service.Key }
-			if err := o.send(cmd.Context(), http.MethodGet, below(tenant, "keys"), nil, &all); err != nil {
+			if err := o.send(cmd.Context(), http.MethodGet, below(o.tenant, "keys"), nil, &all); err != nil {
 				return err
 			}
 			if a.json {
@@ -235,10 +241,10 @@ func keyCommand(a *cli) *cobra.Command {
 			}
 			return a.print(b.String())
 		},
-	}, createKeyCommand(a, &o, &tenant), &cobra.Command{
+	}, createKeyCommand(a, &o), &cobra.Command{
 		Use: "revoke ID", Short: "Revoke a key, at once", Args: arguments(cobra.ExactArgs(1), "the ID of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.send(cmd.Context(), http.MethodDelete, below(tenant, "keys", args[0]), nil, &struct{}{}); err != nil {
+			if err := o.send(cmd.Context(), http.MethodDelete, below(o.tenant, "keys", args[0]), nil, &struct{}{}); err != nil {
 				return err
 			}
 			return a.print("revoked\n")
@@ -247,7 +253,7 @@ func keyCommand(a *cli) *cobra.Command {
 	return cmd
 }
 
-func createKeyCommand(a *cli, o *operator, tenant *string) *cobra.Command {
+func createKeyCommand(a *cli, o *operator) *cobra.Command {
 	k := service.Key{}
 	var right string
 	var expires time.Duration
@@ -259,7 +265,7 @@ func createKeyCommand(a *cli, o *operator, tenant *string) *cobra.Command {
 				k.Expires = time.Now().Add(expires).UTC().Truncate(time.Second)
 			}
 			var made service.Key
-			if err := o.send(cmd.Context(), http.MethodPost, below(*tenant, "keys"), k, &made); err != nil {
+			if err := o.send(cmd.Context(), http.MethodPost, below(o.tenant, "keys"), k, &made); err != nil {
 				return err
 			}
 			if a.json {
@@ -280,28 +286,22 @@ func createKeyCommand(a *cli, o *operator, tenant *string) *cobra.Command {
 
 func teamCommand(a *cli) *cobra.Command {
 	var o operator
-	var tenant string
-	cmd := &cobra.Command{Use: "team", Short: "Delete what a team of a tenant has", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
-	o.addFlags(cmd)
-	cmd.PersistentFlags().StringVar(&tenant, "tenant", "", "`NAME` of the tenant")
+	cmd := o.groupOfTenant("team", "Delete what a team of a tenant has")
 	cmd.AddCommand(deleteCommand(a, "team", "Delete a team's documents with their history; keys lose the team", func(ctx context.Context, name string) error {
-		return o.send(ctx, http.MethodDelete, below(tenant, "teams", name), nil, &struct{}{})
+		return o.send(ctx, http.MethodDelete, below(o.tenant, "teams", name), nil, &struct{}{})
 	}))
 	return cmd
 }
 
 func userCommand(a *cli) *cobra.Command {
 	var o operator
-	var tenant string
-	cmd := &cobra.Command{Use: "user", Short: "Export or delete what a user of a tenant has", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
-	o.addFlags(cmd)
-	cmd.PersistentFlags().StringVar(&tenant, "tenant", "", "`NAME` of the tenant")
+	cmd := o.groupOfTenant("user", "Export or delete what a user of a tenant has")
 	cmd.AddCommand(deleteCommand(a, "user", "Delete a user's own documents with their history, and the user's keys", func(ctx context.Context, name string) error {
-		return o.send(ctx, http.MethodDelete, below(tenant, "users", name), nil, &struct{}{})
+		return o.send(ctx, http.MethodDelete, below(o.tenant, "users", name), nil, &struct{}{})
 	}), &cobra.Command{
 		Use: "export NAME", Short: "Write a user's own documents to standard output, as tar", Args: arguments(cobra.ExactArgs(1), "the name of a user"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.send(cmd.Context(), http.MethodGet, below(tenant, "users", args[0], "export"), nil, a.stdout)
+			return o.send(cmd.Context(), http.MethodGet, below(o.tenant, "users", args[0], "export"), nil, a.stdout)
 		},
 	})
 	return cmd
