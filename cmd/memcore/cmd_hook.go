@@ -30,8 +30,6 @@ import (
 )
 
 const (
-	// maxEvent is the longest event that is read whole, in bytes.
-	maxEvent = 8 << 20
 	// hookMemory is where a hook begins to collect garbage, in bytes.
 	hookMemory = 256 << 20
 	// keptPart of each end of longer texts stays, in bytes.
@@ -40,11 +38,11 @@ const (
 
 // readEvent reads an event. cut says what is left out.
 func readEvent(in io.Reader) (data []byte, cut string, err error) {
-	data, err = io.ReadAll(io.LimitReader(in, maxEvent+1))
-	if err != nil || len(data) <= maxEvent {
+	data, err = io.ReadAll(io.LimitReader(in, early.MaxEvent+1))
+	if err != nil || len(data) <= early.MaxEvent {
 		return data, "", err
 	}
-	data, left, err := hook.Shorten(io.MultiReader(bytes.NewReader(data), in), keptPart, maxEvent)
+	data, left, err := hook.Shorten(io.MultiReader(bytes.NewReader(data), in), keptPart, early.MaxEvent)
 	return data, fmt.Sprintf("the event was too long: %.1f MB in the middle of its texts were left out", float64(left)/(1<<20)), err
 }
 
@@ -208,7 +206,7 @@ const lateFlag = "--late"
 // recordLate writes what the journal is to say, then starts the daemon: the next hook is faster.
 func recordLate(ctx context.Context, a *cli) error {
 	var late lateHook
-	if err := json.NewDecoder(io.LimitReader(a.stdin, maxEvent)).Decode(&late); err != nil {
+	if err := json.NewDecoder(io.LimitReader(a.stdin, early.MaxEvent)).Decode(&late); err != nil {
 		return err
 	}
 	here, err := a.In(app.DirOf(late.Event, a.From()))

@@ -45,7 +45,7 @@ func TestReadEvent(t *testing.T) {
 	require.True(t, strings.HasPrefix(e.Prompt, "What fails here? "))
 	require.True(t, strings.HasSuffix(e.Prompt, " It began today."))
 
-	_, _, err = readEvent(io.MultiReader(strings.NewReader("{"), io.LimitReader(repeated("[1],"), maxEvent+1)))
+	_, _, err = readEvent(io.MultiReader(strings.NewReader("{"), io.LimitReader(repeated("[1],"), early.MaxEvent+1)))
 	require.ErrorIs(t, err, hook.ErrLong)
 }
 

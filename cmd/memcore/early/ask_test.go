@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newHome returns a folder whose path leaves room for that of a socket.
+// newHome returns a folder with a short path, since that of a socket is bounded.
 func newHome(t *testing.T) string {
 	home, err := os.MkdirTemp("", "home")
 	require.NoError(t, err)
@@ -121,7 +121,8 @@ func TestTheDaemonAnswersBeforeMain(t *testing.T) {
 	}
 }
 
-// What is not plain is left to the command, with all that was read and what the daemon said.
+// Anything but a plain answer is left to the command, together with what was read from standard
+// input and what the daemon said.
 func TestTheRestIsLeftToTheCommand(t *testing.T) {
 	asked := func(body string) func(*testing.T, *left) {
 		return func(t *testing.T, l *left) {
@@ -170,7 +171,7 @@ func TestTheRestIsLeftToTheCommand(t *testing.T) {
 		"another agent's hook": {prompt, answers("{}"), []string{"CURSOR_VERSION=1"}, unasked},
 		"an unknown event":     {`{"hook_event_name":"Setup"}`, answers("{}"), nil, unasked},
 		"no JSON":              {"which port?", answers("{}"), nil, unasked},
-		"a long event":         {`{"hook_event_name":"Stop","x":"` + strings.Repeat("x", maxEvent) + `"}`, answers("{}"), nil, unasked},
+		"a long event":         {`{"hook_event_name":"Stop","x":"` + strings.Repeat("x", MaxEvent) + `"}`, answers("{}"), nil, unasked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wrote, rest := hook(t, newHome(t), tt.event, tt.handle, tt.variables...)

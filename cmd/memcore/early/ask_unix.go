@@ -23,12 +23,8 @@ import (
 	"github.com/memcore/memcore/internal/userdir"
 )
 
-const (
-	// maxEvent is the longest event that is passed on, in bytes; the command shortens others.
-	maxEvent = 8 << 20
-	// maxReply bounds an answer, in bytes.
-	maxReply = 64 << 20
-)
+// maxReply bounds an answer, in bytes.
+const maxReply = 64 << 20
 
 // ask asks the daemon if this process is a hook whose agent and settings are the usual ones.
 func ask() (a Answer) {
@@ -105,7 +101,7 @@ func asksService() bool {
 // An input is standard input, read aside: an agent may never end it.
 type input struct {
 	done chan struct{} // closed once data and err are there
-	data []byte        // at most maxEvent+1 bytes
+	data []byte        // at most MaxEvent+1 bytes
 	err  error
 	all  io.Reader // data and what follows
 }
@@ -114,7 +110,7 @@ func readAside(file *os.File) *input {
 	in := &input{done: make(chan struct{})}
 	go func() {
 		defer close(in.done)
-		in.data, in.err = io.ReadAll(io.LimitReader(file, maxEvent+1))
+		in.data, in.err = io.ReadAll(io.LimitReader(file, MaxEvent+1))
 		in.all = io.MultiReader(bytes.NewReader(in.data), file)
 	}()
 	return in
@@ -126,7 +122,7 @@ func (in *input) whole(until time.Time) bool {
 	defer timer.Stop()
 	select {
 	case <-in.done:
-		return in.err == nil && len(in.data) <= maxEvent
+		return in.err == nil && len(in.data) <= MaxEvent
 	case <-timer.C:
 		return false
 	}

@@ -2,8 +2,8 @@
 // initialised, which takes longer than to ask.
 //
 // Go initialises first the packages that import least. This one imports little, so its turn comes
-// before that of the libraries with large tables. It ends the process after a plain answer, and
-// leaves everything else to the command.
+// before that of the libraries with large tables. After a plain answer it ends the process; everything
+// else it leaves to the command.
 package early
 
 import (
@@ -11,6 +11,9 @@ import (
 	"os"
 	"time"
 )
+
+// MaxEvent is the longest event that is passed on whole, in bytes; the command shortens others.
+const MaxEvent = 8 << 20
 
 // Started is about when the process started.
 var Started = time.Now()
@@ -22,8 +25,9 @@ var Stdin io.Reader = os.Stdin
 type Answer struct {
 	// ID is of the event, as the daemon knows it; "" if the daemon was not asked.
 	ID string
-	// Body is the answer, Release that of the daemon.
-	Body    []byte
+	// Body is what the daemon answered.
+	Body []byte
+	// Release is the daemon's.
 	Release string
 	// Err is why there is no answer. It wraps os.ErrDeadlineExceeded if the daemon was late.
 	Err error
