@@ -22,11 +22,12 @@ type Contents struct {
 	// Keywords is required. If it has a method LanguageOf(text string) string, as keyword.Index
 	// has, questions across languages use it.
 	Keywords store.KeywordSearch
-	// Vectors are nil if there are none. Embedder is the fingerprint of what made them, Scale that
-	// of its cosines (MeasureScale), if it was measured.
-	Vectors  store.VectorSearch
+	// Vectors are nil if there are none.
+	Vectors store.VectorSearch
+	// Embedder is the fingerprint of the embedder that made Vectors.
 	Embedder string
-	Scale    []float64
+	// Scale is that of the embedder's cosines (MeasureScale), if it was measured.
+	Scale []float64
 	// Digests returns Cut.Digest of documents by their paths. It is asked for those that have one;
 	// a digest that is missing costs only itself.
 	Digests func(ctx context.Context, paths []string) (map[string][]byte, error)
@@ -75,7 +76,8 @@ type Layer struct {
 	documents, chunks, pending int
 }
 
-// documents are those that layers have in common. What is asked of all of them is found once.
+// documents are shared by a layer and those that With makes of it. What is asked of all of them is
+// worked out once.
 type documents struct {
 	byPath map[string]*Indexed
 	named  func() []string        // as namedIn has them

@@ -15,7 +15,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 )
 
-// A layer that changes is as one that is made anew, and the former one stays as it was.
+// With returns the same layer as NewLayer of the changed documents, and leaves the former one alone.
 func TestLayerWith(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a%d.md", "AGENTS%d/AGENTS.md", "%d/about-me.md"}

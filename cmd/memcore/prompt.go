@@ -74,8 +74,8 @@ func (t *terminal) answer(ctx context.Context) string {
 	}
 }
 
-// choose asks, and returns the first choice that begins with the answer, or "" for Enter. Of any
-// other answer it says that it is none, and returns "?".
+// choose asks, and returns the first choice that begins with the answer, or "" for Enter. If no
+// choice does, it says so and returns "?".
 func (t *terminal) choose(ctx context.Context, question string, choices ...string) string {
 	fmt.Fprint(t.stderr, question)
 	answer := t.answer(ctx)

@@ -17,10 +17,10 @@ type Moment struct {
 	// Named are files in the request, for globs. Touched are a tool's, also for folders. They may
 	// be missing, and relative to Options.Dir.
 	Named, Touched []string
-	// Has is what the session was given before (Memory.Versions). Started means that this includes
-	// what Load gave: then Now also gives the files of that which have changed since, and names in
-	// Memory.Gone those that no longer apply.
-	Has     map[string]string
+	// Has is what the session was given before (Memory.Versions).
+	Has map[string]string
+	// Started means that Has includes what Load gave. Then Now also gives those of its files that
+	// have changed since, and Memory.Gone names those that no longer apply.
 	Started bool
 	// Spent bytes were given before; Room is left, in characters; 0 is no limit.
 	Spent, Room int

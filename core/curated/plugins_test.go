@@ -60,7 +60,7 @@ func TestPluginsOfAgents(t *testing.T) {
 	require.Contains(t, w.load().Instructions(), "named facts", "which Gemini CLI does not load")
 }
 
-// What is for one agent goes to no other, nor to a client that nobody knows.
+// A file for one agent reaches no other agent, and no unknown client.
 func TestMemoryForOneAgent(t *testing.T) {
 	w := newFixture(t, map[string]string{
 		"~/.beans/plugins/mine/memory/all.md":         "for all",
