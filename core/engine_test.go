@@ -20,6 +20,29 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
+// A testEngine is an engine, how often it is killed, and what its files are: the kind of its
+// manifest, and the pattern of those with vectors in a generation.
+type testEngine struct {
+	vectors     func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error)
+	kills       int
+	kind, files string
+}
+
+// testEngines are by name; a build with another engine adds it.
+var testEngines = map[string]testEngine{
+	"flat": {func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+		return flat.Open(ctx, dir, dimension)
+	}, 40, "vectors", "vectors"},
+}
+
+// defaultEngine is that of tests which choose none; a build with the tag lancedbalways has another.
+var defaultEngine = "flat"
+
+func engineNamed(name string) store.Engine {
+	return store.Engine{Name: name, Vectors: testEngines[name].vectors,
+		Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) }}
+}
+
 // compacting counts its calls, and fails on request.
 type compacting struct {
 	calls int
@@ -146,8 +169,8 @@ func TestEngineOf(t *testing.T) {
 	m := mem.open()
 	want = index(t, m).Chunks
 	require.NoError(t, m.Close())
-	if got := engineOf(); got != "flat" {
-		t.Errorf("EngineOf while the embedder is away = %q, want flat, which was chosen", got)
+	if got := engineOf(); got != defaultEngine {
+		t.Errorf("EngineOf while the embedder is away = %q, want %s, which was chosen", got, defaultEngine)
 	}
 	mem.embedder.fail.Store(nil)
 
@@ -181,13 +204,13 @@ func TestEngineReaderReadsOnce(t *testing.T) {
 	kept := core.NewEngineReader(mem.options.Folder)
 	name, _, err := kept.Engine()
 	require.NoError(t, err)
-	require.Equal(t, "flat", name)
+	require.Equal(t, defaultEngine, name)
 
 	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("x"), len(text)), 0o600))
 	require.NoError(t, os.Chtimes(file, past, past))
 	name, _, err = kept.Engine()
 	require.NoError(t, err, "it was read again")
-	require.Equal(t, "flat", name)
+	require.Equal(t, defaultEngine, name)
 	for name, at := range map[string]time.Time{"another time": past.Add(time.Second), "so late a time that it may be another": time.Now()} {
 		require.NoError(t, os.Chtimes(file, at, at))
 		_, _, err = kept.Engine()
@@ -206,7 +229,7 @@ func TestEngineOfDamage(t *testing.T) {
 		index(t, m)
 		require.NoError(t, m.Close())
 		kept := core.NewEngineReader(mem.options.Folder)
-		if name, _, err := kept.Engine(); err != nil || name != "flat" {
+		if name, _, err := kept.Engine(); err != nil || name != defaultEngine {
 			t.Errorf("Engine before the damage = %q, %v", name, err)
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(mem.options.Folder, "1", "manifest.json"), []byte(tt.manifest), 0o600))
@@ -226,13 +249,13 @@ func TestAnotherEngineMeansARebuildSaidAloud(t *testing.T) {
 	require.NoError(t, m.Close())
 	mem.options.Engine.Name = "other"
 	moved := mem.open()
-	if result := search(t, moved, "staging postgres port"); len(result.Degraded) != 1 || !strings.Contains(result.Degraded[0], "engine flat, this is other") {
+	if result := search(t, moved, "staging postgres port"); len(result.Degraded) != 1 || !strings.Contains(result.Degraded[0], "engine "+defaultEngine+", this is other") {
 		t.Errorf("a query before the move: degraded %q, want both engines named", result.Degraded)
 	}
 	if _, err := moved.Index(t.Context(), core.IndexOptions{KeepEngine: true, Rebuild: true}); !errors.Is(err, core.ErrEngine) {
 		t.Errorf("Index that keeps the engine: error %v, want ErrEngine", err)
 	}
-	if got, want := index(t, moved).Rebuilt, "vectors were kept by the engine flat, now by other"; got != want {
+	if got, want := index(t, moved).Rebuilt, "vectors were kept by the engine "+defaultEngine+", now by other"; got != want {
 		t.Errorf("Rebuilt = %q, want %q", got, want)
 	}
 	if _, err := moved.Index(t.Context(), core.IndexOptions{KeepEngine: true}); err != nil {

@@ -11,15 +11,14 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/flat"
 )
 
 // unreadable is an index whose vectors come to an early end.
-type unreadable struct{ *flat.Index }
+type unreadable struct{ store.VectorIndex }
 
 func (u unreadable) Each(ctx context.Context, do func(store.Record) error) error {
 	n := 0
-	return u.Index.Each(ctx, func(r store.Record) error {
+	return u.VectorIndex.(store.VectorReader).Each(ctx, func(r store.Record) error {
 		if n++; n > 3 {
 			return store.ErrCorrupt
 		}
@@ -32,14 +31,16 @@ func (u unreadable) Each(ctx context.Context, do func(store.Record) error) error
 func TestVectorsMoveToAnotherEngine(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		former   func(*flat.Index) (store.VectorIndex, error)
+		former   func(store.VectorIndex) (store.VectorIndex, error)
 		rebuild  bool
 		embedded int
 	}{
-		{"moved", func(x *flat.Index) (store.VectorIndex, error) { return x, nil }, false, 1},
-		{"not asked for by a rebuild", func(x *flat.Index) (store.VectorIndex, error) { return x, nil }, true, 3},
-		{"the former index is damaged in the middle", func(x *flat.Index) (store.VectorIndex, error) { return unreadable{x}, nil }, false, 2},
-		{"the former index does not open", func(x *flat.Index) (store.VectorIndex, error) { return nil, errors.Join(store.ErrCorrupt, x.Close()) }, false, 3},
+		{"moved", func(x store.VectorIndex) (store.VectorIndex, error) { return x, nil }, false, 1},
+		{"not asked for by a rebuild", func(x store.VectorIndex) (store.VectorIndex, error) { return x, nil }, true, 3},
+		{"the former index is damaged in the middle", func(x store.VectorIndex) (store.VectorIndex, error) { return unreadable{x}, nil }, false, 2},
+		{"the former index does not open", func(x store.VectorIndex) (store.VectorIndex, error) {
+			return nil, errors.Join(store.ErrCorrupt, x.Close())
+		}, false, 3},
 		{"the former engine is not there", nil, false, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,16 +52,17 @@ func TestVectorsMoveToAnotherEngine(t *testing.T) {
 			mem.write("new.md", "# Airships\n\nThe zeppelin lands at noon.\n")
 
 			former := mem.options.Engine
+			open := former.Vectors
 			mem.options.Engine.Name = "other"
 			mem.options.Engines = func(string) (store.Engine, bool) { return store.Engine{}, false }
 			if tt.former != nil {
 				mem.options.Engines = func(name string) (store.Engine, bool) {
 					former.Vectors = func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
-						x, err := flat.Open(ctx, dir, dimension)
+						x, err := open(ctx, dir, dimension)
 						require.NoError(t, err)
 						return tt.former(x)
 					}
-					return former, name == "flat"
+					return former, name == defaultEngine
 				}
 			}
 			moved := mem.open()

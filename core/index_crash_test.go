@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -19,23 +18,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/safefile"
-	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/flat"
-	"github.com/memcore/memcore/store/keyword"
 )
-
-// A crashEngine is an engine to kill, and how often.
-type crashEngine struct {
-	vectors func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error)
-	kills   int
-}
-
-// crashEngines are by name; a build with another engine adds it.
-var crashEngines = map[string]crashEngine{
-	"flat": {func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
-		return flat.Open(ctx, dir, dimension)
-	}, 40},
-}
 
 // TestKilled kills a process that indexes, compacts and rebuilds, at random moments. The index must
 // be whole and continue.
@@ -46,7 +29,7 @@ func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	for name, engine := range crashEngines {
+	for name, engine := range testEngines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			killOften(t, name, engine.kills)
@@ -154,10 +137,9 @@ func afterAll(t *testing.T, engine, dir string) {
 
 func crashOptions(engine, dir string) core.Options {
 	return core.Options{
-		Folder:  filepath.Join(dir, "index"),
-		Sources: []source.Source{source.NewFolder(source.FolderOptions{Path: filepath.Join(dir, "notes"), Workspace: dir})},
-		Engine: store.Engine{Name: engine, Vectors: crashEngines[engine].vectors,
-			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) }},
+		Folder:    filepath.Join(dir, "index"),
+		Sources:   []source.Source{source.NewFolder(source.FolderOptions{Path: filepath.Join(dir, "notes"), Workspace: dir})},
+		Engine:    engineNamed(engine),
 		Embedder:  &hashEmbedder{name: "a"},
 		Freshness: -1,
 	}

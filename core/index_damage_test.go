@@ -25,7 +25,7 @@ func TestDamageThatAQueryMeets(t *testing.T) {
 		m := mem.open()
 		index(t, m)
 		want := search(t, m, "staging postgres port")
-		flipAll(t, filepath.Join(mem.options.Folder, "1", "vectors", "1", "vectors"))
+		flipAll(t, filepath.Join(mem.options.Folder, "1", "vectors", "1", testEngines[defaultEngine].files))
 		switch who {
 		case "a query":
 			result, err := m.Search(t.Context(), "staging postgres port", core.SearchOptions{})
@@ -60,19 +60,25 @@ func TestDamageThatAQueryMeets(t *testing.T) {
 	}
 }
 
-func flipAll(t *testing.T, file string) {
+// flipAll changes every byte of the files that match a pattern.
+func flipAll(t *testing.T, pattern string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	files, err := filepath.Glob(pattern)
 	require.NoError(t, err)
-	for i := range text {
-		text[i] ^= 1
+	require.NotEmpty(t, files, pattern)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for i := range text {
+			text[i] ^= 1
+		}
+		require.NoError(t, os.WriteFile(file, text, 0o600))
 	}
-	require.NoError(t, os.WriteFile(file, text, 0o600))
 }
 
 // Only Rebuild reads or changes an index of a newer release.
 func TestNewerIndexesAreLeftAsTheyAre(t *testing.T) {
-	for kind, folder := range map[string]string{"memory": "1", "vectors": "1/vectors/1", "keywords": "1/keywords/1"} {
+	for kind, folder := range map[string]string{"memory": "1", testEngines[defaultEngine].kind: "1/vectors/1", "keywords": "1/keywords/1"} {
 		t.Run(kind, func(t *testing.T) {
 			mem := newMemory(t)
 			m, err := core.Open(t.Context(), mem.options)

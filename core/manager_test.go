@@ -22,9 +22,6 @@ import (
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/flat"
-	"github.com/memcore/memcore/store/keyword"
 )
 
 // hashEmbedder makes vectors of words: texts with common words are similar.
@@ -114,15 +111,9 @@ func optionsFor(t testing.TB) (options core.Options, notes string) {
 	notes = filepath.Join(dir, "notes")
 	require.NoError(t, os.Mkdir(notes, 0o755))
 	return core.Options{
-		Folder:  filepath.Join(dir, "index"),
-		Sources: []source.Source{source.NewFolder(source.FolderOptions{Path: notes, Workspace: dir})},
-		Engine: store.Engine{
-			Name: "flat",
-			Vectors: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
-				return flat.Open(ctx, dir, dimension)
-			},
-			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
-		},
+		Folder:    filepath.Join(dir, "index"),
+		Sources:   []source.Source{source.NewFolder(source.FolderOptions{Path: notes, Workspace: dir})},
+		Engine:    engineNamed(defaultEngine),
 		Embedder:  &hashEmbedder{name: "a"},
 		Freshness: -1,
 		Logger:    slog.New(slog.DiscardHandler),

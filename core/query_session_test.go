@@ -14,9 +14,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed/minilm"
-	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/flat"
-	"github.com/memcore/memcore/store/keyword"
 )
 
 const theCause = "The worker stops because the queue closes its channel twice, once in Stop and once in a deferred call; I removed the deferred one and the shutdown test passes a hundred times."
@@ -36,14 +33,6 @@ func claudeLog(session string, turns ...string) string {
 // later is a log of the month after.
 func later(log string) string { return strings.ReplaceAll(log, `"2026-05-`, `"2026-06-`) }
 
-func flatEngine() store.Engine {
-	return store.Engine{
-		Name:     "flat",
-		Vectors:  func(ctx context.Context, dir string, n int) (store.VectorIndex, error) { return flat.Open(ctx, dir, n) },
-		Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
-	}
-}
-
 func openLogs(t *testing.T, files map[string]string, change func(*core.Options)) (*core.Manager, string) {
 	dir := t.TempDir()
 	for name, text := range files {
@@ -51,7 +40,7 @@ func openLogs(t *testing.T, files map[string]string, change func(*core.Options))
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	options := core.Options{Folder: filepath.Join(dir, "index"), Engine: flatEngine(), Embedder: minilm.New(), Forgotten: filepath.Join(dir, "forgotten.json"),
+	options := core.Options{Folder: filepath.Join(dir, "index"), Engine: engineNamed(defaultEngine), Embedder: minilm.New(), Forgotten: filepath.Join(dir, "forgotten.json"),
 		Sources: []source.Source{source.NewFolder(source.FolderOptions{Path: filepath.Join(dir, "memory"), Workspace: filepath.Join(dir, "memory")})}}
 	if change != nil {
 		change(&options)

@@ -37,7 +37,7 @@ func newSessions(t *testing.T, files map[string]string, change func(*core.Option
 	for name, text := range files {
 		s.write(name, text)
 	}
-	options := core.Options{Folder: filepath.Join(dir, "index"), Engine: flatEngine(), Embedder: minilm.New(), Freshness: time.Minute, Sources: []source.Source{
+	options := core.Options{Folder: filepath.Join(dir, "index"), Engine: engineNamed(defaultEngine), Embedder: minilm.New(), Freshness: time.Minute, Sources: []source.Source{
 		source.NewFolder(source.FolderOptions{Path: s.folder, Name: "session:", Sessions: true, Optional: true, Exclude: []string{"overview.md"},
 			OfAgent: func(session string) bool { return strings.HasPrefix(session, "noted-") }}),
 		source.NewFolder(source.FolderOptions{Path: filepath.Join(dir, "other"), Workspace: filepath.Join(dir, "other"), Optional: true}),
@@ -399,7 +399,7 @@ func BenchmarkRecall(b *testing.B) {
 	}
 	require.NoError(b, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(b, os.WriteFile(path, []byte(said.String()), 0o600))
-	m, err := core.Open(context.Background(), core.Options{Folder: filepath.Join(dir, "index"), Engine: flatEngine(),
+	m, err := core.Open(context.Background(), core.Options{Folder: filepath.Join(dir, "index"), Engine: engineNamed(defaultEngine),
 		Sources: []source.Source{source.NewFolder(source.FolderOptions{Path: filepath.Join(dir, "sessions"), Name: "session:", Sessions: true})}})
 	require.NoError(b, err)
 	defer m.Close()

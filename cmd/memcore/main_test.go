@@ -40,15 +40,21 @@ func programAt(t *testing.T, name string) string {
 	return path
 }
 
+// alwaysLanceDB is true in a build with the tag lancedbalways.
+var alwaysLanceDB = false
+
 // TestScripts runs scripts of commands, each in an empty home. With the build tag lancedb the
-// condition of that name holds, and the default engine is LanceDB.
+// condition of that name holds, with lancedbalways also that one: indexes are LanceDB's by default.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: false,
 		Condition: func(name string) (bool, error) {
-			if name == "e5" { // the pack that 'make -C lab model-e5' makes
+			switch name {
+			case "e5": // the pack that 'make -C lab model-e5' makes
 				return os.Getenv("MEMCORE_E5") != "", nil
+			case "lancedbalways":
+				return alwaysLanceDB, nil
 			}
 			return app.IsBuilt(name), nil
 		},

@@ -76,10 +76,6 @@ type EngineChoice struct {
 
 const asIndexed = "as the index was made with"
 
-// LanceDBFrom is the number of chunks from which on "auto" is LanceDB: up to there the flat file is
-// the faster one (docs/dev/benchmarks.md).
-const LanceDBFrom = 1_000_000
-
 // ChooseEngine chooses by the setting and its origin, the index's engine ("" for none) and chunks,
 // and the engines of the build, the default first.
 func ChooseEngine(setting, origin, indexed string, chunks int, built []string) EngineChoice {

@@ -20,8 +20,8 @@ func TestChooseEngine(t *testing.T) {
 		next, nextReason string // "" if the same
 	}{
 		{"nothing there", "auto", "", "", 0, plain, "flat", "the default of this build", "", ""},
-		{"nothing there, with LanceDB", "auto", "", "", 0, native, "flat", small, "", ""},
-		{"auto that somebody wrote", "auto", file, "", 0, native, "flat", small, "", ""},
+		{"nothing there, with LanceDB", "auto", "", "", LanceDBFrom - 1, native, "flat", small, "", ""},
+		{"auto that somebody wrote", "auto", file, "", LanceDBFrom - 1, native, "flat", small, "", ""},
 		{"a small index", "auto", "", "flat", LanceDBFrom - 1, native, "flat", small, "", ""},
 		{"a large index", "auto", "", "flat", LanceDBFrom, native, "flat", asIndexed, "lancedb", large},
 		{"a large index, without LanceDB", "auto", "", "flat", LanceDBFrom, plain, "flat", asIndexed, "", ""},
@@ -35,7 +35,7 @@ func TestChooseEngine(t *testing.T) {
 		{"configured otherwise: queries use what there is", "lancedb", file, "flat", 1, native, "flat", asIndexed, "lancedb", file},
 		{"configured and missing", "lancedb", "MEMCORE_ENGINE", "", 0, plain, "lancedb", "MEMCORE_ENGINE", "", ""},
 		{"configured and missing, index of another", "lancedb", file, "flat", 1, plain, "flat", asIndexed, "lancedb", file},
-		{"of a release to come", "auto", "", "quantum", 1, native,
+		{"of a release to come", "auto", "", "quantum", LanceDBFrom - 1, native,
 			"quantum", asIndexed, "flat", "the default of this build, which does not have quantum"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // The approximate index begins at few rows, to be killed as well.
 func init() {
-	crashEngines["lancedb"] = crashEngine{func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+	testEngines["lancedb"] = testEngine{func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
 		return lancedb.Open(ctx, dir, dimension, lancedb.Options{ApproximateFrom: 256})
-	}, 200}
+	}, 200, "lancedb", "*/*.lance/data/*.lance"}
 }

@@ -1,0 +1,5 @@
+//go:build lancedbalways
+
+package main
+
+func init() { alwaysLanceDB = true }

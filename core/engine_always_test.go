@@ -1,0 +1,5 @@
+//go:build lancedbalways
+
+package core_test
+
+func init() { defaultEngine = "lancedb" }
