@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/internal/cputime"
 	"github.com/memcore/memcore/store"
 )
 
@@ -68,9 +69,13 @@ func measure(ctx context.Context, e stored) error {
 	if err != nil {
 		return err
 	}
-	if r.P50, r.P95, r.Recall, r.Queries, err = ask(ctx, e, vectors.queries, store.Filter{}, best); err != nil {
+	r.Processor = cputime.Least(1, func() {
+		r.P50, r.P95, r.Recall, r.Queries, err = ask(ctx, e, vectors.queries, store.Filter{}, best)
+	})
+	if err != nil {
 		return err
 	}
+	r.Processor /= time.Duration(r.Queries)
 	if r.FilterP50, r.FilterP95, _, _, err = ask(ctx, e, vectors.queries, store.Filter{Scope: "global"}, nil); err != nil {
 		return err
 	}
