@@ -184,7 +184,7 @@ func TestDamageThatCannotBeNoted(t *testing.T) {
 	mem.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	m := mem.open()
 	index(t, m)
-	flipAll(t, filepath.Join(mem.options.Folder, "1", "vectors", "1", testEngines[defaultEngine].files))
+	damageVectors(t, mem.options.Folder)
 	folder := filepath.Join(mem.options.Folder, "1")
 	require.NoError(t, os.Chmod(folder, 0o500))
 	require.ErrorIs(t, m.Check(t.Context()), store.ErrCorrupt)

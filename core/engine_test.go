@@ -20,19 +20,25 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// A testEngine is an engine, how often it is killed, and what its files are: the kind of its
-// manifest, and the pattern of those with vectors in a generation.
+// A testEngine is an engine, how often it is killed, what its files are (the kind of its manifest,
+// and the pattern of those with vectors in a generation), and how these are damaged.
 type testEngine struct {
 	vectors     func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error)
 	kills       int
 	kind, files string
+	damage      func([]byte) []byte
 }
 
 // testEngines are by name; a build with another engine adds it.
 var testEngines = map[string]testEngine{
 	"flat": {func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
 		return flat.Open(ctx, dir, dimension)
-	}, 40, "vectors", "vectors"},
+	}, 40, "vectors", "vectors", func(text []byte) []byte {
+		for i := range text {
+			text[i] ^= 1
+		}
+		return text
+	}},
 }
 
 // defaultEngine is that of tests which choose none; a build with the tag lancedbalways has another.

@@ -25,7 +25,7 @@ func TestDamageThatAQueryMeets(t *testing.T) {
 		m := mem.open()
 		index(t, m)
 		want := search(t, m, "staging postgres port")
-		flipAll(t, filepath.Join(mem.options.Folder, "1", "vectors", "1", testEngines[defaultEngine].files))
+		damageVectors(t, mem.options.Folder)
 		switch who {
 		case "a query":
 			result, err := m.Search(t.Context(), "staging postgres port", core.SearchOptions{})
@@ -60,19 +60,17 @@ func TestDamageThatAQueryMeets(t *testing.T) {
 	}
 }
 
-// flipAll changes every byte of the files that match a pattern.
-func flipAll(t *testing.T, pattern string) {
+// damageVectors damages all vectors of an index.
+func damageVectors(t *testing.T, index string) {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
+	engine := testEngines[defaultEngine]
+	files, err := filepath.Glob(filepath.Join(index, "1", "vectors", "1", engine.files))
 	require.NoError(t, err)
-	require.NotEmpty(t, files, pattern)
+	require.NotEmpty(t, files)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		for i := range text {
-			text[i] ^= 1
-		}
-		require.NoError(t, os.WriteFile(file, text, 0o600))
+		require.NoError(t, os.WriteFile(file, engine.damage(text), 0o600))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/lancedb/lancedb-go/pkg/lancedb"
 
 	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/store"
 )
 
 // Name is the table's name in every database.
@@ -30,6 +31,9 @@ var ErrMissing = errors.New("no such table")
 
 // ErrClosed is returned by every call after Close.
 var ErrClosed = errors.New("table is closed")
+
+// cutShort is in the library's errors about a file that ends too early.
+const cutShort = "failed to fill whole buffer"
 
 // A Table shows the version newest at its opening, and its own changes. It is safe for concurrent
 // use.
@@ -241,6 +245,8 @@ func (t *Table) Delete(ctx context.Context, where string) error {
 }
 
 // Select returns rows.
+//
+// The error is store.ErrCorrupt if a file is cut short.
 func (t *Table) Select(ctx context.Context, q Query) (rows []Row, err error) {
 	config := contracts.QueryConfig{Columns: q.Columns, Where: q.Where}
 	if q.Limit > 0 {
@@ -259,6 +265,9 @@ func (t *Table) Select(ctx context.Context, q Query) (rows []Row, err error) {
 		answer <- found
 		return err
 	})
+	if err != nil && strings.Contains(err.Error(), cutShort) {
+		return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, plain(err))
+	}
 	if err != nil {
 		return nil, plain(err)
 	}
