@@ -225,6 +225,7 @@ func (t trial) home() string      { return filepath.Join(t.folder, "home") }
 
 func (t trial) environment() []string {
 	env := []string{"HOME=" + t.home(), "XDG_CACHE_HOME=" + filepath.Join(t.folder, "cache"), "TMPDIR=" + t.folder,
+		"MEMCORE_HOOK_BUDGET=30s", // this machine may be busy
 		"PATH=" + strings.Join([]string{t.path, filepath.Dir(t.memcore), os.Getenv("PATH")}, string(os.PathListSeparator))}
 	return append(env, t.env...)
 }
@@ -289,8 +290,8 @@ func (t trial) installPlugin() [][]string {
 	}
 }
 
-// promptTime limits the answer to a prompt.
-const promptTime = time.Minute
+// promptTime limits the answer to a prompt, also on a busy machine.
+const promptTime = 10 * time.Minute
 
 func (t trial) ask(ctx context.Context, arguments []string, prompt string) error {
 	_, err := t.do(ctx, slices.Concat([]string{t.program}, arguments, []string{prompt}))
