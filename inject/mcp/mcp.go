@@ -177,8 +177,17 @@ func Progress(ctx context.Context, done, total int, message string) {
 	}
 }
 
+// alwaysLoad makes Claude Code describe a tool to the model at once. Else the model has to search for
+// it before it can call it, which is enough for those that overwrite or delete.
+func alwaysLoad(t tools.Tool) mcp.Meta {
+	if t.Destructive {
+		return nil
+	}
+	return mcp.Meta{"anthropic/alwaysLoad": true}
+}
+
 func (s *Server) addTool(to *mcp.Server, t tools.Tool) {
-	to.AddTool(&mcp.Tool{Name: t.Name, Title: titleOf(t.Name), Description: t.Description, InputSchema: t.Schema,
+	to.AddTool(&mcp.Tool{Name: t.Name, Title: titleOf(t.Name), Description: t.Description, InputSchema: t.Schema, Meta: alwaysLoad(t),
 		Annotations: &mcp.ToolAnnotations{Title: titleOf(t.Name), ReadOnlyHint: t.ReadOnly, IdempotentHint: t.ReadOnly,
 			DestructiveHint: jsonschema.Ptr(t.Destructive), OpenWorldHint: jsonschema.Ptr(false)}},
 		func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -189,6 +189,7 @@ func TestServer(t *testing.T) {
 			for _, tool := range tools.Tools {
 				require.Equal(t, tool.Name == "write", *tool.Annotations.DestructiveHint, tool.Name)
 				require.Equal(t, tool.Name != "write", tool.Annotations.ReadOnlyHint, tool.Name)
+				require.Equal(t, tool.Name != "write", tool.Meta["anthropic/alwaysLoad"] == true, tool.Name)
 			}
 			call := func(name string, arguments any) (*mcp.CallToolResult, error) {
 				return session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
