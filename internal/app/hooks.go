@@ -45,7 +45,7 @@ func (s hookMemory) RetrieveRelevant(ctx context.Context, request string, o core
 func (s hookMemory) Beginning(ctx context.Context, e hook.Event, room int) (hook.Beginning, error) {
 	current, failed := s.Sessions().ofEvent(e)
 	b, err := s.beginning(ctx, s.folder, current, s.agent, room)
-	if agent, _ := agents.Named(e.Agent); b.Overview == "" && e.Session != "" && (e.Kind == hook.SessionStart || agent.BeginsAtPrompt) {
+	if agent, _ := agents.Named(e.Agent); b.Overview == "" && e.Session != "" && (e.Kind == hook.SessionStart || agent.BeginsAtPrompt || b.Text() != "") {
 		told := b
 		told.Reference = formatter.Join(b.Reference, formatter.WorkingMemory(sessionMount+"/"+SessionID(e)))
 		if room == 0 || utf8.RuneCountInString(told.Text()) <= room {

@@ -59,6 +59,19 @@ func TestWorkingMemory(t *testing.T) {
 	require.Equal(t, session.PathPrefix+"claude-code-w/working-memory/detail/2026-11-27T13-04-29Z-compaction.md", found.Hits[0].Path)
 }
 
+// A start that was missed, such as one on a busy machine, is given with the first prompt, and how to
+// keep an overview with it.
+func TestWorkingMemoryAfterAMissedStart(t *testing.T) {
+	s := openTestService(t, map[string]string{"BEANS.md": "Everything is in metric units."})
+	s.Settings.FolderTrust.Enabled = false
+	send := func() string {
+		return s.HookReply(t.Context(), hook.Event{Kind: hook.Prompt, Name: "UserPromptSubmit", Prompt: "Which winch is oiled?",
+			Agent: agents.ClaudeCode, Session: "late", Dir: s.Project}).Reply
+	}
+	require.Regexp(t, "metric units.*no overview yet.*session/claude-code-late/overview.md", send())
+	require.NotContains(t, send(), "no overview yet")
+}
+
 func mcpOf(t *testing.T, s *Service) *mcp.Server {
 	t.Helper()
 	memory, err := s.MCP()
