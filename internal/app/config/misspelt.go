@@ -49,9 +49,11 @@ func lettersOf(name string) string { return strings.ToLower(separators.Replace(n
 // constants are names that the documents behind docs/dev/seeds.md have for settings, and why there
 // are none.
 var constants = map[string]string{
+	"dbpath":             "memory.dataDir has facts and episodes as files",
 	"debugprovenance":    "'memcore memory show --provenance' shows it",
 	"maxdepth":           "folders are looked through five levels deep",
 	"tokenbudgetpercent": "memory.maxTokens is the limit",
+	"vectordbpath":       "indexes are in the user's cache folder",
 	"watchfiles":         "changed files are always read again",
 }
 

@@ -250,6 +250,7 @@ func TestMisspeltNames(t *testing.T) {
 		"memory: {hook: {budgt: 3s}}":                        "unknown setting memory.hook.budgt is ignored: did you mean memory.hook.budget?",
 		"memory: {file_names: [A.md]}":                       "memory.file_names is ignored: did you mean memory.fileNames?",
 		"memory: {watchFiles: false}":                        "unknown setting memory.watchfiles is ignored: changed files are always read again",
+		"memory: {dbPath: x}":                                "unknown setting memory.dbpath is ignored: memory.dataDir has facts and episodes as files",
 		"memory: {maxDepth: 5}":                              "unknown setting memory.maxdepth is ignored: folders are looked through five levels deep",
 		"memory: {colour: blue}":                             "unknown setting memory.colour is ignored",
 		"memory: {hook_budget: 3s}":                          "unknown setting memory.hook_budget is ignored: did you mean memory.hook.budget?",
