@@ -105,7 +105,11 @@ func run(ctx context.Context, t trial, only string, keep bool) error {
 	for _, kind := range kinds {
 		fmt.Printf(" %s |", kind.name)
 	}
-	fmt.Print(" after a compaction | its summary |\n|---|", strings.Repeat("---|", len(kinds)+2), "\n")
+	fmt.Print(" after a compaction | its summary |")
+	for _, a := range acceptance {
+		fmt.Printf(" %s |", a.question)
+	}
+	fmt.Print("\n|---|", strings.Repeat("---|", len(kinds)+2+len(acceptance)), "\n")
 	for _, name := range []string{"claude-code", "gemini-cli", "codex"} {
 		if only != "" && name != only {
 			continue
@@ -177,9 +181,28 @@ func try(ctx context.Context, name string, t trial, keep bool) error {
 	for _, kind := range kinds {
 		fmt.Printf(" %s |", when(model.firstWith(kind.mark), model.firstWith(readResult), first))
 	}
-	fmt.Printf(" %s | %s |\n", kept, summaries)
+	fmt.Printf(" %s | %s |", kept, summaries)
+	for _, q := range acceptance {
+		before := model.count()
+		if err := t.ask(ctx, a.ask, q.question); err != nil {
+			return err
+		}
+		fmt.Printf(" %s |", yes(model.has(q.answer, before)))
+	}
+	fmt.Println()
 	return nil
 }
+
+// acceptance are questions that begin a session, and what the model must get with them: the
+// acceptance criteria of facts and episodes (docs/dev/seeds.md, 003).
+var acceptance = []struct{ question, answer string }{
+	{"what's my name?", "Zhang San"},
+	{"what bug did we fix last time?", "SOLVEDMARK"},
+}
+
+// episode is what the second question asks for; the first asks for a fact of kinds.
+const episode = "# 2026-11 Episodes\n\n> Summary: logger fix\n\n## Logger stdout leak fix\n- Summary: pino pipeline stdout leak fixed\n" +
+	"- Date: 2026-11-24\n- Problem: pino-pretty leaks to stdout\n- Solution: SOLVEDMARK, a line transport\n"
 
 // shortest is how many more prompts make a history long enough to be compacted.
 const shortest = 1
@@ -232,7 +255,10 @@ func (t trial) environment() []string {
 
 // prepare makes the workspace and sets up the agent as a user would.
 func (t trial) prepare(ctx context.Context) error {
-	files := map[string]string{filepath.Join(t.workspace(), "web", "app.ts"): readResult}
+	files := map[string]string{
+		filepath.Join(t.workspace(), "web", "app.ts"):                            readResult,
+		filepath.Join(t.workspace(), "data", "memory", "episodes", "2026-11.md"): episode,
+	}
 	for _, kind := range kinds {
 		if rest, ok := strings.CutPrefix(kind.file, "~/"); ok {
 			files[filepath.Join(t.home(), rest)] = kind.text
