@@ -20,8 +20,6 @@ type Sums struct {
 	// Kinds and Sources have most chunks first.
 	Kinds   []Sum `json:"kinds"`
 	Sources []Sum `json:"sources"`
-	// Days count documents by the day of their last change, the earliest first.
-	Days []DaySum `json:"days"`
 	// AboutUser are documents that say who the user is, at most 6.
 	AboutUser []string `json:"aboutUser"`
 }
@@ -31,12 +29,6 @@ type Sum struct {
 	Name      string `json:"name"`
 	Documents int    `json:"documents"`
 	Chunks    int    `json:"chunks"`
-}
-
-// A DaySum counts the documents of a day.
-type DaySum struct {
-	Day       string `json:"day"` // such as 2026-11-17, in local time
-	Documents int    `json:"documents"`
 }
 
 // Sums returns what a view of the index knows without another look at it. Do not change the result.
@@ -49,7 +41,7 @@ func (m catalogue) Sums(ctx context.Context) (sums Sums, err error) {
 }
 
 func noSums() Sums {
-	return Sums{Kinds: []Sum{}, Sources: []Sum{}, Days: []DaySum{}, AboutUser: []string{}}
+	return Sums{Kinds: []Sum{}, Sources: []Sum{}, AboutUser: []string{}}
 }
 
 // look calls do with the current view, if there is an index.
@@ -68,7 +60,7 @@ func (m catalogue) look(ctx context.Context, do func(*view)) error {
 
 func (m *manifest) sums() Sums {
 	s := noSums()
-	kinds, sources, days := map[string]Sum{}, map[string]Sum{}, map[int64]int{}
+	kinds, sources := map[string]Sum{}, map[string]Sum{}
 	add := func(all map[string]Sum, name string, e entry) {
 		sum := all[name]
 		all[name] = Sum{name, sum.Documents + 1, sum.Chunks + e.Chunks}
@@ -81,10 +73,6 @@ func (m *manifest) sums() Sums {
 		if isProfile(path) {
 			s.AboutUser = append(s.AboutUser, path)
 		}
-		if !e.ModTime.IsZero() {
-			year, month, day := e.ModTime.Local().Date()
-			days[time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()]++
-		}
 	}
 	slices.Sort(s.AboutUser)
 	s.AboutUser = s.AboutUser[:min(len(s.AboutUser), maxProfiles)]
@@ -93,9 +81,6 @@ func (m *manifest) sums() Sums {
 	s.Sources = slices.AppendSeq(s.Sources, maps.Values(sources))
 	slices.SortFunc(s.Kinds, most)
 	slices.SortFunc(s.Sources, most)
-	for _, day := range slices.Sorted(maps.Keys(days)) {
-		s.Days = append(s.Days, DaySum{time.Unix(day, 0).UTC().Format(time.DateOnly), days[day]})
-	}
 	return s
 }
 
@@ -114,9 +99,8 @@ type DocumentsOptions struct {
 	Find   string // a part of the path, in any case
 	Kind   string
 	Source string
-	Day    string // of the last change, such as 2026-11-17, in local time
-	Skip   int    // this many of the documents found
-	Limit  int    // 0 or less means 100
+	Skip   int // this many of the documents found
+	Limit  int // 0 or less means 100
 }
 
 const defaultDocuments = 100
@@ -143,8 +127,7 @@ func (m catalogue) Documents(ctx context.Context, o DocumentsOptions) (some []Do
 }
 
 func (o DocumentsOptions) wants(d DocumentInfo) bool {
-	return (o.Kind == "" || d.Kind == o.Kind) && (o.Source == "" || d.Source == o.Source) &&
-		(o.Day == "" || d.Changed.Local().Format(time.DateOnly) == o.Day)
+	return (o.Kind == "" || d.Kind == o.Kind) && (o.Source == "" || d.Source == o.Source)
 }
 
 // list returns all documents, the last changed first.

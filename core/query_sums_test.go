@@ -21,7 +21,6 @@ func TestSums(t *testing.T) {
 	sums, err := m.Sums(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, sums.Documents, "nothing is indexed yet")
-	require.NotNil(t, sums.Days)
 	index(t, m)
 	before, err := m.Sums(t.Context())
 	require.NoError(t, err)
@@ -42,13 +41,12 @@ func TestSums(t *testing.T) {
 	require.Equal(t, before.Chunks+1, after.Chunks)
 	require.Equal(t, []core.Sum{{Name: source.KindMarkdown, Documents: after.Documents, Chunks: after.Chunks}}, after.Kinds)
 	require.Equal(t, []core.Sum{{Name: "notes", Documents: after.Documents, Chunks: after.Chunks}}, after.Sources)
-	require.Contains(t, after.Days, core.DaySum{Day: "2026-11-17", Documents: 1})
 
 	languages, err := m.Languages(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"de": 1, "en": after.Chunks - 1}, languages)
 
-	some, found, err := m.Documents(t.Context(), core.DocumentsOptions{Day: "2026-11-17", Source: "notes", Kind: source.KindMarkdown})
+	some, found, err := m.Documents(t.Context(), core.DocumentsOptions{Find: "fähre", Source: "notes", Kind: source.KindMarkdown})
 	require.NoError(t, err)
 	require.Equal(t, 1, found)
 	require.Equal(t, "notes/fähre.md", some[0].Path)

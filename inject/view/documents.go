@@ -30,7 +30,7 @@ func (p documentsPage) More() bool {
 
 func (v visit) documents() error {
 	q := v.r.URL.Query()
-	o := core.DocumentsOptions{Find: q.Get("find"), Kind: q.Get("kind"), Source: q.Get("source"), Day: q.Get("day"), Skip: numberOf(q.Get("skip")), Limit: listed}
+	o := core.DocumentsOptions{Find: q.Get("find"), Kind: q.Get("kind"), Source: q.Get("source"), Skip: numberOf(q.Get("skip")), Limit: listed}
 	some, found, err := v.memory.Documents(v.r.Context(), o)
 	p := documentsOf(o, some, found)
 	switch {

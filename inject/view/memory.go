@@ -41,9 +41,7 @@ type Overview struct {
 	Workspace string
 	Enabled   bool
 	Status    core.Status
-	// Sums.Days are those of the last 53 weeks; Earlier counts the documents before.
-	Sums    core.Sums
-	Earlier int
+	Sums      core.Sums
 	// AboutUser are passages that say who the user is, as a question for them gets them.
 	AboutUser []core.MemoryHit
 	// Languages count chunks by ISO 639-1. "en" also has those of no known language.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/internal/text/plain"
@@ -17,7 +16,6 @@ type overviewPage struct {
 	Next      *Check // the one thing to do
 	Waiting   *Check // proposals, if they are not Next
 	AboutUser []aboutRow
-	Calendar  calendar
 	Chart     usageChart
 	Languages []languageRow
 	MoreFrom  int // sources that are not listed
@@ -34,14 +32,14 @@ func (v visit) overview() error {
 	if err != nil {
 		return err
 	}
-	return v.show("", "overview", "Overview", overviewOf(o, time.Now()))
+	return v.show("", "overview", "Overview", overviewOf(o))
 }
 
 // maxSources bounds the sources of a page.
 const maxSources = 50
 
-func overviewOf(o Overview, now time.Time) overviewPage {
-	p := overviewPage{Overview: o, Next: nextOf(o), Waiting: waitingOf(o), Calendar: calendarOf(o.Sums.Days, o.Earlier, now), Chart: usageOf(o.Days)}
+func overviewOf(o Overview) overviewPage {
+	p := overviewPage{Overview: o, Next: nextOf(o), Waiting: waitingOf(o), Chart: usageOf(o.Days)}
 	if p.Next != nil {
 		p.Checks = slices.DeleteFunc(slices.Clone(o.Checks), func(c Check) bool { return c == *p.Next })
 	}

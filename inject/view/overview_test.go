@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +23,7 @@ func TestNextIsOneThing(t *testing.T) {
 		"proposals": {Overview{Enabled: true, Proposals: 2}, "memcore memory pending"},
 		"nothing":   {Overview{Enabled: true}, ""},
 	} {
-		p := overviewOf(tt.o, time.Now())
+		p := overviewOf(tt.o)
 		require.Equal(t, tt.o.Proposals > 0 && tt.want != "memcore memory pending", p.Waiting != nil, "%s: what waits is shown once", name)
 		if tt.want == "" {
 			require.Nil(t, p.Next, name)
@@ -57,8 +56,8 @@ func TestDocumentsHavePages(t *testing.T) {
 	require.True(t, p.More())
 	var page strings.Builder
 	require.NoError(t, templates().ExecuteTemplate(&page, "memory", p))
-	require.Contains(t, page.String(), `href="memory?day=&amp;find=a%26b&amp;kind=&amp;source=&amp;skip=50"`)
-	require.Contains(t, page.String(), `href="memory?day=&amp;find=a%26b&amp;kind=&amp;source=&amp;skip=250"`)
+	require.Contains(t, page.String(), `href="memory?find=a%26b&amp;kind=&amp;source=&amp;skip=50"`)
+	require.Contains(t, page.String(), `href="memory?find=a%26b&amp;kind=&amp;source=&amp;skip=250"`)
 	require.Equal(t, []int{151, 250}, []int{p.First, p.Last})
 	p = documentsOf(core.DocumentsOptions{}, make([]core.DocumentInfo, 2), 2)
 	require.False(t, p.More())

@@ -66,7 +66,7 @@ func Static(ctx context.Context, m Memory, version string) ([]byte, error) {
 	}
 	system.Text, _ = secret.Redact(system.Text)
 	p := staticPage{frame: frame{Title: "Memory", Workspace: overview.Workspace, Version: version},
-		Style: template.CSS(style), Made: time.Now(), Overview: overviewOf(overview, time.Now()), Turns: groupsOf(turnRows(turns)),
+		Style: template.CSS(style), Made: time.Now(), Overview: overviewOf(overview), Turns: groupsOf(turnRows(turns)),
 		Memory: documentsOf(o, some, found), Texts: texts, System: systemOf(system)}
 	var b bytes.Buffer
 	if err := offline().ExecuteTemplate(&b, "static", p); err != nil {

@@ -32,6 +32,12 @@ type usageBar struct {
 	Parts    []usagePart
 }
 
+// A label is text in the chart.
+type label struct {
+	X, Y int
+	Text string
+}
+
 // A usagePart is a part of a bar.
 type usagePart struct {
 	Y, Height float64

@@ -29,7 +29,7 @@ const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)>" onmouseo
 type fakeMemory struct{ Memory }
 
 func (fakeMemory) Overview(context.Context) (Overview, error) {
-	return Overview{Workspace: hostile, Enabled: true, Sums: core.Sums{Kinds: []core.Sum{{Name: hostile}}, Sources: []core.Sum{{Name: hostile}}, Days: []core.DaySum{{Day: hostile, Documents: 1}}, AboutUser: []string{hostile}}, AboutUser: []core.MemoryHit{{Path: hostile, Text: hostile}},
+	return Overview{Workspace: hostile, Enabled: true, Sums: core.Sums{Kinds: []core.Sum{{Name: hostile}}, Sources: []core.Sum{{Name: hostile}}, AboutUser: []string{hostile}}, AboutUser: []core.MemoryHit{{Path: hostile, Text: hostile}},
 		Failing: []core.Failing{{Command: hostile, Shown: hostile, Cure: hostile, Path: hostile, Sessions: 2}, {Command: hostile}},
 		Models:  []Model{{Role: hostile, Name: hostile, At: hostile}}, Checks: []Check{{Name: hostile, State: hostile, Text: hostile, Do: hostile}, {Text: hostile}},
 		Noise: []use.Document{{Path: hostile}}, Days: []use.Day{{Day: "2026-11-17"}}, Languages: map[string]int{hostile: 1},
@@ -254,17 +254,6 @@ func TestEventsNameNoContent(t *testing.T) {
 	v.pages.EndStreams()
 	_, err = io.ReadAll(response.Body)
 	require.NoError(t, err, "the stream ends with the daemon")
-}
-
-func TestCalendar(t *testing.T) {
-	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC) // a Wednesday
-	c := calendarOf([]core.DaySum{{Day: "2024-11-25", Documents: 1}, {Day: "2026-11-24", Documents: 2}, {Day: "2026-11-25", Documents: 1}}, 4, now)
-	require.Len(t, c.Days, 52*7+4)
-	require.Equal(t, 5, c.Before)
-	require.Equal(t, "3 documents changed last in the last 53 weeks, on 2 days; most on 2026-11-24: 2", c.Text)
-	last := c.Days[len(c.Days)-1]
-	require.Equal(t, day{X: dayLeft + 52*dayStep, Y: dayTop + 3*dayStep, Side: daySide, Level: 1, Date: "2026-11-25", Count: 1}, last)
-	require.Equal(t, 2, c.Days[len(c.Days)-2].Level)
 }
 
 func TestSite(t *testing.T) {

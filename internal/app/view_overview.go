@@ -10,15 +10,12 @@ import (
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/text/plain"
 )
 
 const (
 	// comparing bounds how long the first page compares files without a watch.
 	comparing = 30 * time.Millisecond
-	// shownDays are those of 53 weeks.
-	shownDays = 53 * 7
 	// shownUsed bounds the documents in a list of the overview.
 	shownUsed = 10
 	// shownFailing bounds the commands that failed in several sessions.
@@ -47,7 +44,6 @@ func (v page) Overview(ctx context.Context) (o view.Overview, err error) {
 			return o, err
 		}
 	}
-	o.Sums.Days, o.Earlier = lastDays(o.Sums.Days, time.Now())
 	if err := v.addUse(&o); err != nil {
 		return o, err
 	}
@@ -76,18 +72,6 @@ func (v page) aboutUser(ctx context.Context) []core.MemoryHit {
 		hits[i].Text, _ = notes.Clean(hits[i].Text)
 	}
 	return hits
-}
-
-// lastDays returns the days of the last weeks, and counts the documents before.
-func lastDays(days []core.DaySum, now time.Time) (last []core.DaySum, earlier int) {
-	first := now.AddDate(0, 0, 1-shownDays).Format(time.DateOnly)
-	for i, day := range days {
-		if day.Day >= first {
-			return days[i:], earlier
-		}
-		earlier += day.Documents
-	}
-	return nil, earlier
 }
 
 // addUse adds what agents got and used.
@@ -127,8 +111,5 @@ func (v page) models() []view.Model {
 
 // Documents implements view.Memory.
 func (v page) Documents(ctx context.Context, o core.DocumentsOptions) (some []core.DocumentInfo, found int, err error) {
-	if _, err := time.Parse(time.DateOnly, o.Day); o.Day != "" && err != nil {
-		return nil, 0, kind.Usagef("documents: day is %.40q, want one such as 2026-11-17", o.Day)
-	}
 	return v.s.Manager.Documents(ctx, o)
 }

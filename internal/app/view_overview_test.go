@@ -16,18 +16,14 @@ import (
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/view"
-	"github.com/memcore/memcore/internal/kind"
 )
 
 func TestOverviewSumsUp(t *testing.T) {
 	s := openTestService(t, map[string]string{
 		"a.md":     "# Staging\n\nThe staging database listens on port 5433.\n",
 		"b.md":     "# Fähre\n\nDie Fähre fährt am Morgen von der Brücke ab, und sie ist nicht pünktlich.\n",
-		"old.md":   "# Ferry\n\nThe ferry leaves from pier K17 in the morning.\n",
 		"BEANS.md": "Ours.", "notes/about-me.md": "# About me\n\nI am Ada, and I work on the booking service.\n",
 	})
-	past := time.Now().AddDate(-2, 0, 0)
-	require.NoError(t, os.Chtimes(filepath.Join(s.Project, "old.md"), past, past))
 	empty, err := s.Page().Overview(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, core.StateMissing, empty.Status.State)
@@ -54,9 +50,6 @@ func TestOverviewSumsUp(t *testing.T) {
 		documents += kind.Documents
 	}
 	require.Equal(t, o.Sums.Documents, documents)
-	require.Equal(t, 1, o.Earlier)
-	require.Len(t, o.Sums.Days, 1)
-	require.Equal(t, documents-1, o.Sums.Days[0].Documents)
 	require.Equal(t, 1, o.Languages["de"])
 	require.Equal(t, []use.Document{{Path: "a.md", Counts: use.Counts{Given: 1, Used: 1}}}, o.Use.Documents)
 	require.Equal(t, []use.Document{{Path: "b.md", Counts: use.Counts{Given: 3, Unused: 3}}}, o.Noise)
@@ -86,7 +79,6 @@ func TestDocumentsComeInPages(t *testing.T) {
 		{core.DocumentsOptions{Limit: 2, Skip: 2}, 3, []string{"notes/a.md"}},
 		{core.DocumentsOptions{Skip: 9}, 3, nil},
 		{core.DocumentsOptions{Find: "NOTES/b"}, 1, []string{"notes/B.md"}},
-		{core.DocumentsOptions{Day: "2026-11-10"}, 1, []string{"notes/a.md"}},
 		{core.DocumentsOptions{Kind: "conversation"}, 0, nil},
 		{core.DocumentsOptions{Source: "elsewhere"}, 0, nil},
 	} {
@@ -99,6 +91,4 @@ func TestDocumentsComeInPages(t *testing.T) {
 		}
 		require.Equal(t, tt.want, paths, tt.asked)
 	}
-	_, _, err = s.Page().Documents(t.Context(), core.DocumentsOptions{Day: "yesterday"})
-	require.Equal(t, kind.BadInput, kind.Of(err))
 }
