@@ -81,15 +81,11 @@ func TestSplitFrontmatter(t *testing.T) {
 	}
 }
 
-func TestTree(t *testing.T) {
+func TestKindsOfBlocks(t *testing.T) {
 	text := "As follows:\n\n- one item that is long enough to be looked into by itself\n  - nested\n\n  ```\n  code\n  ```\n- two\n\n***\n\n| a | b |\n|---|---|\n| c | d |\n\n<!-- x -->\n"
-	blocks := slices.Collect(Tree(text))
+	blocks := slices.Collect(Blocks(text))
 	require.True(t, blocks[0].Intro)
-	list := blocks[1]
-	require.Len(t, list.Inner, 2)
-	require.Equal(t, []int{2, 8}, []int{list.Inner[0].Start, list.Inner[0].End})
-	require.Equal(t, []Block{{Start: 2, End: 3, Prose: true}, {Start: 3, End: 4, List: true}, {Start: 5, End: 8, Code: true}}, list.Inner[0].Inner)
-	require.Equal(t, []int{8, 9}, []int{list.Inner[1].Start, list.Inner[1].End})
+	require.Equal(t, Block{Start: 2, End: 9, List: true}, blocks[1])
 	require.True(t, blocks[2].Intro)
 	require.True(t, blocks[3].Table)
 	require.True(t, blocks[4].Comment)

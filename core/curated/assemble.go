@@ -118,7 +118,7 @@ func (r *reader) describe(c candidate, x *expansion) File {
 		return f
 	}
 	f.Imported, f.Lines, f.Cut = c.body.imported, len(c.body.lines), len(c.leftOut) > 0
-	f.LeftOut = linesOfGaps(joinGaps(c.leftOut, c.body.lines), maxList)
+	f.LeftOut = linesOfGaps(c.leftOut, maxList)
 	switch {
 	case f.Lines > 0:
 		f.Tokens = r.o.Count(c.body.text())

@@ -1,12 +1,15 @@
 package curated
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
-	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/markdown/fence"
 )
 
 // A size is what counts against the limits.
@@ -43,37 +46,43 @@ func (l Limits) maxList() int {
 	return max(longest, 1)
 }
 
-// A portion is what a budget gives of one body.
+// A portion is what a budget gives of one body: its beginning, or all of it.
 type portion struct {
 	*body
 	path     string // as shown
 	tier     Tier
 	priority int
-	context  bool  // of the project
-	order    []int // units, in the order in which they are given
-	given    int   // how many of them are
+	context  bool // of the project
+	given    int  // lines
 	measured bool
 	size     size // of the given text with its note, if measured
-	noteSize size
 	whole    size // uncut, about; zero until it is measured
 }
 
-// A budget gives each unit that fits, by priority, then in order.
+// give gives the first lines.
+func (p *portion) give(lines int) { p.given, p.measured = lines, false }
+
+// shown returns the given text, with a note about the rest.
+func (p *portion) shown() string {
+	text := textOf(trimmed(p.lines[:p.given]))
+	if note := noteOf(p.behind(p.given), p.longest); note != "" {
+		text += "\n\n" + note
+	}
+	return text
+}
+
+// A budget divides the limits: each file gets what those of higher priority leave.
 type budget struct {
 	*reader
 	portions []*portion // in the order of the text; later ones have the higher priority
 	limits   Limits
-	count    func(string) int // nil if tokens have no limit
-	longest  int              // list in a note, in bytes
+	longest  int // list in a note, in bytes
 	stated   statementIndex
 	repeated int
 }
 
 func (r *reader) budget(all []candidate, limits Limits) *budget {
 	b := &budget{reader: r, limits: limits, longest: limits.maxList(), stated: statementIndex{}}
-	if limits.Tokens >= 0 {
-		b.count = r.o.Count
-	}
 	priorities := prioritiesOf(all)
 	for _, c := range all {
 		c.longest = b.longest
@@ -92,8 +101,11 @@ func (r *reader) shrink(all []candidate, limits Limits) (gone []string, repeated
 		repeated += stated.removeFrom(c.body)
 		stated.add(c.body.text(), i)
 	}
-	whole := r.budget(all, limits).whole()
-	why := over(whole, limits)
+	b := r.budget(all, limits)
+	for _, p := range b.portions {
+		p.give(len(p.lines))
+	}
+	why := over(b.total(0), limits)
 	if why == "" {
 		return nil, repeated
 	}
@@ -101,52 +113,25 @@ func (r *reader) shrink(all []candidate, limits Limits) (gone []string, repeated
 	for i, c := range all {
 		*c.body = originals[i]
 	}
-	b := r.budget(all, limits)
-	if whole.tokens+maxNote*(len(all)+1) < limits.Tokens {
-		b.count = nil // tokens cannot reach their limit
-	}
-	b.chooseUnits()
+	b = r.budget(all, limits)
+	b.divide()
 	gone = b.finish()
 	r.warn("", 0, "memory is cut: "+why)
 	for _, c := range all {
 		if len(c.leftOut) > 0 {
-			r.warn(r.names.Of(c.file), 0, "left out: "+linesOfGaps(joinGaps(c.leftOut, c.body.lines), maxList))
+			r.warn(r.names.Of(c.file), 0, "left out: "+linesOfGaps(c.leftOut, maxList))
 		}
 	}
 	return gone, b.repeated
 }
 
-// whole returns the size of all bodies uncut.
-func (b *budget) whole() size {
-	for _, p := range b.portions {
-		p.given, p.size, p.measured = 1, b.measure(p.lines, p.note()), true
-	}
-	total := b.total(0)
-	for _, p := range b.portions {
-		p.given, p.measured = 0, false
-	}
-	return total
-}
-
-func (b *budget) measure(lines []line, note string) (s size) {
-	text := textOf(lines)
-	if note != "" {
-		text += "\n\n" + note
-	}
-	s = sizeOf(text)
-	if b.count != nil {
-		s.tokens = b.count(text + "\n\n") // counts rounding up
+// measure returns the size of a text; its tokens only if they have a limit.
+func (b *budget) measure(text string) size {
+	s := size{lines: strings.Count(text, "\n") + 1, runes: utf8.RuneCountInString(text)}
+	if b.limits.Tokens >= 0 {
+		s.tokens = b.o.Count(text + "\n\n") // counts rounding up
 	}
 	return s
-}
-
-// current returns the given lines, and the note about the others.
-func (p *portion) current() (lines []line, note string) {
-	if p.given == len(p.order) {
-		return p.lines, p.note()
-	}
-	lines = p.kept()
-	return lines, noteOf(p.gaps(), lines, p.longest)
 }
 
 // total counts headings and notes; portions before from are left out.
@@ -167,14 +152,12 @@ func (b *budget) total(from int) size {
 		inSection++
 		sum = sum.plus(s)
 	}
-	for i, p := range b.portions {
-		if len(p.lines) == 0 || i < from || p.given == 0 {
+	for _, p := range b.portions[from:] {
+		if p.given == 0 {
 			continue
 		}
 		if !p.measured {
-			lines, note := p.current()
-			p.size, p.measured = b.measure(lines, note), true
-			p.noteSize = b.measure([]line{{text: note}}, "")
+			p.size, p.measured = b.measure(p.shown()), true
 		}
 		if sections == 0 || p.context != last {
 			begin(p.context)
@@ -185,7 +168,7 @@ func (b *budget) total(from int) size {
 		if sections == 0 {
 			begin(true)
 		}
-		put(b.measure([]line{{text: note}}, ""))
+		put(b.measure(note))
 	}
 	return sum
 }
@@ -200,73 +183,35 @@ func (b *budget) gone(from int) (gone []string) {
 	return gone
 }
 
-func (p *portion) set(unit int, yes bool) {
-	p.give(unit, yes)
-	p.measured = false
-	if yes {
-		p.given++
-	} else {
-		p.given--
-	}
-}
-
-// setFirst works if only first units are given.
-func (p *portion) setFirst(n int) {
-	for p.given < n {
-		p.set(p.order[p.given], true)
-	}
-	for p.given > n {
-		p.set(p.order[p.given-1], false)
-	}
-}
-
-const (
-	// maxRounds bounds how often leftover units are tried again.
-	maxRounds = 4
-	// maxWork bounds a round on a portion, in units and counted characters.
-	maxWork = 400_000
-)
-
-// chooseUnits decides what is given, highest priority first.
-func (b *budget) chooseUnits() {
-	for i := len(b.portions) - 1; i >= 0 && b.ctx.Err() == nil; i-- {
-		b.fill(i)
-	}
-	// A portion given whole needs no note: others may fit.
-	for range maxRounds {
-		any := false
-		for i, p := range slices.Backward(b.portions) {
-			any = p.given < len(p.order) && b.giveFitting(i, 0, b.limits) || any
+// divide decides what is given, highest priority first.
+func (b *budget) divide() {
+	for i, p := range slices.Backward(b.portions) {
+		if b.ctx.Err() != nil {
+			return
 		}
-		if !any {
-			break
+		b.repeated += b.stated.removeFrom(p.body)
+		b.fill(p, i, b.besideFloors(i))
+		b.stated.add(textOf(p.lines[:p.given]), i)
+	}
+	for _, p := range slices.Backward(b.portions) { // what floors have left
+		if p.given < len(p.lines) {
+			b.fill(p, 0, b.limits)
 		}
 	}
 }
 
-// fill gives the units that fit beside those of higher priority.
-func (b *budget) fill(i int) {
-	p := b.portions[i]
-	b.repeated += b.stated.removeFrom(p.body)
-	if len(p.lines) == 0 {
+// fill gives as much of a portion as fits beside the portions from a place on.
+func (b *budget) fill(p *portion, from int, limits Limits) {
+	p.give(len(p.lines))
+	if fits(b.total(from), limits) {
 		return
 	}
-	p.split(b.limits)
-	p.order = p.body.order()
-	p.setFirst(len(p.order))
-	limits := b.besideFloors(i)
-	if !fits(b.total(i), limits) {
-		n := sort.Search(len(p.order)-1, func(n int) bool {
-			p.setFirst(n + 1)
-			return !fits(b.total(i), limits)
-		})
-		p.setFirst(n)
-		b.giveFitting(i, i, limits)
-	}
-	if p.given > 0 {
-		lines, _ := p.current()
-		b.stated.add(textOf(lines), i)
-	}
+	ends := append([]int{0}, p.ends()...)
+	at := sort.Search(len(ends), func(n int) bool {
+		p.give(ends[n])
+		return !fits(b.total(from), limits)
+	})
+	p.give(ends[max(at-1, 0)])
 }
 
 // floorShare is the part of each limit that a tier has for itself.
@@ -281,7 +226,7 @@ func (b *budget) besideFloors(i int) Limits {
 		begun := slices.ContainsFunc(b.portions[i:], func(other *portion) bool { return other.tier == p.tier })
 		if !begun && p.priority >= b.portions[i].priority && len(p.lines) > 0 {
 			if p.whole == (size{}) {
-				p.whole = b.measure(p.lines, "").plus(size{lines: 1, tokens: 8, runes: utf8.RuneCountInString(heading(p.context)) + 4})
+				p.whole = b.measure(p.text()).plus(size{lines: 1, tokens: 8, runes: utf8.RuneCountInString(heading(p.context)) + 4})
 			}
 			sizes[p.tier] = sizes[p.tier].plus(p.whole)
 		}
@@ -301,50 +246,6 @@ func (b *budget) besideFloors(i int) Limits {
 	return l
 }
 
-// giveFitting reports whether a unit fitted; portions before from are left out.
-func (b *budget) giveFitting(i, from int, limits Limits) (any bool) {
-	p := b.portions[i]
-	used, work := b.total(from), 0
-	for _, unit := range p.order {
-		if work > maxWork || b.ctx.Err() != nil {
-			break
-		}
-		if !p.available(unit) || b.statedElsewhere(i, unit) || !mayFit(p, unit, used, b.count, limits) {
-			continue
-		}
-		p.set(unit, true)
-		if total := b.total(from); fits(total, limits) {
-			any, used = true, total
-			continue
-		}
-		p.set(unit, false)
-		if work += len(p.units); b.count != nil {
-			work += used.runes
-		}
-	}
-	return any
-}
-
-// mayFit judges a unit by its own size.
-func mayFit(p *portion, unit int, used size, count func(string) int, limits Limits) bool {
-	if p.given+1 >= len(p.order) || p.given == 0 {
-		return true // a note may become unnecessary
-	}
-	least := p.minSize(unit, count).plus(used)
-	least.runes -= p.noteSize.runes // the note may become shorter
-	least.tokens -= p.noteSize.tokens
-	return fits(least, limits)
-}
-
-// statedElsewhere reports whether another portion says what a unit says.
-func (b *budget) statedElsewhere(i, unit int) bool {
-	if len(b.portions) == 1 {
-		return false
-	}
-	by, known := b.stated[statement.Words(b.portions[i].textOf(unit))]
-	return known && by != i
-}
-
 // finish leaves the given lines, and returns empty bodies' paths.
 func (b *budget) finish() (gone []string) {
 	gone = b.gone(0)
@@ -352,10 +253,152 @@ func (b *budget) finish() (gone []string) {
 		gone = nil // not even a note fits
 	}
 	for _, p := range b.portions {
-		if p.given < len(p.order) {
-			p.lines, p.leftOut = p.kept(), p.gaps()
-		}
-		p.units = nil
+		p.lines, p.leftOut = trimmed(p.lines[:p.given]), p.behind(p.given)
 	}
 	return gone
 }
+
+// longProse is how many lines a paragraph has that is also cut within, at a line.
+const longProse = 6
+
+// ends returns how many lines a body has where it may be cut: behind paragraphs, items, rows of
+// tables and code, within elements of HTML, and not behind what announces something else.
+func (d *body) ends() (ends []int) {
+	add := func(end int) {
+		if text := strings.TrimRight(d.lines[end-1].text, " \t*_"); !strings.HasSuffix(text, ":") && !strings.HasSuffix(text, "：") {
+			ends = append(ends, end)
+		}
+	}
+	for b := range chunker.Blocks(d.text()) {
+		var open fence.Fence
+		for at := b.Start + 1; at < b.End; at++ {
+			open, _ = open.Next(bare(d.lines[at-1].text))
+			item := b.List && !open.Open() && itemMark().MatchString(strings.TrimLeft(d.lines[at].text, " \t"))
+			row := b.Table && at > b.Start+2
+			element := b.Code && !b.Comment && strings.HasPrefix(strings.TrimSpace(d.lines[b.Start].text), "<")
+			if item || row || element || b.Prose && b.End-b.Start > longProse {
+				add(at)
+			}
+		}
+		if b.Level == 0 && !b.Intro {
+			add(b.End)
+		}
+	}
+	return ends
+}
+
+// A gap is lines of a file that are left out.
+type gap struct {
+	path        string
+	first, last int      // lines in the file
+	titles      []string // of their sections
+}
+
+// behind returns what is left out if only the first lines are given.
+func (d *body) behind(given int) (all []gap) {
+	left := d.lines[given:]
+	if len(left) == 0 {
+		return nil
+	}
+	titles := make([]string, len(d.lines)) // of the section of each line
+	title := ""
+	for b := range chunker.Blocks(d.text()) {
+		if b.Level > 0 {
+			title = b.Title
+		}
+		for at := b.Start; at < b.End; at++ {
+			titles[at] = title
+		}
+	}
+	at := map[string]int{}
+	for i, l := range left {
+		if l.number == 0 || blank(l) {
+			continue
+		}
+		n, known := at[l.from.path]
+		if !known {
+			n = len(all)
+			at[l.from.path] = n
+			all = append(all, gap{path: l.from.path, first: l.number})
+		}
+		g := &all[n]
+		g.last = max(g.last, l.number)
+		if title := titles[given+i]; title != "" && (len(g.titles) == 0 || g.titles[len(g.titles)-1] != title) {
+			g.titles = append(g.titles, title)
+		}
+	}
+	return all
+}
+
+const (
+	maxTitles = 8
+	maxPlaces = 12
+	// maxList is in bytes, without its first name.
+	maxList = 400
+)
+
+// linesOfGaps names gaps: "lines 20-90 of BEANS.md (Testing; Release)".
+func linesOfGaps(gaps []gap, longest int) string {
+	var b strings.Builder
+	for i, g := range gaps {
+		place := fmt.Sprintf("lines %d-%d of %s", g.first, g.last, comment(g.path))
+		if g.first == g.last {
+			place = fmt.Sprintf("line %d of %s", g.first, comment(g.path))
+		}
+		if i > 0 && (i == maxPlaces || b.Len()+len(place) > longest) {
+			fmt.Fprintf(&b, ", and %d more places", len(gaps)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(place)
+		if titles := list(g.titles, maxTitles, longest-b.Len()); titles != "" {
+			b.WriteString(" (" + titles + ")")
+		}
+	}
+	return b.String()
+}
+
+// list joins names of about room bytes; the first always fits.
+func list(names []string, most, room int) string {
+	text := ""
+	for i, name := range names {
+		name = comment(name)
+		if i == most || len(text)+len(name) > room {
+			if i == 0 {
+				return ""
+			}
+			return text + fmt.Sprintf("; and %d more", len(names)-i)
+		}
+		if i > 0 {
+			text += "; "
+		}
+		text += name
+	}
+	return text
+}
+
+// note tells what was left out; "" for nothing.
+func (d *body) note() string { return noteOf(d.leftOut, d.longest) }
+
+func noteOf(gaps []gap, longest int) string {
+	if len(gaps) == 0 {
+		return ""
+	}
+	return leftOutNote(linesOfGaps(gaps, cmp.Or(longest, maxList)))
+}
+
+// goneNote names files that were left out whole.
+func goneNote(gone []string, longest int) string {
+	if len(gone) == 0 {
+		return ""
+	}
+	return leftOutNote("all of " + list(gone, maxPlaces, max(longest, len(comment(gone[0])))))
+}
+
+func leftOutNote(what string) string {
+	return "<!-- Left out to fit: " + what + ". Read it there when it matters. -->"
+}
+
+func blank(l line) bool { return strings.TrimSpace(l.text) == "" }

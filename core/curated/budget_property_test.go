@@ -3,6 +3,7 @@ package curated
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -95,8 +96,7 @@ func randomPieces(t *testing.T, random *rand.Rand) (*reader, []candidate, Limits
 	return r, found, limits
 }
 
-// The text is within the limits, no unit left out would fit, and none replaces one of higher
-// priority, unless other tiers keep a floor beside that.
+// The text is within the limits, of each file it has the beginning, and more of it would not fit.
 func TestBudgetProperties(t *testing.T) {
 	cut, given := 0, 0
 	for seed := range uint64(300) {
@@ -113,35 +113,47 @@ func TestBudgetProperties(t *testing.T) {
 		check(strings.Count(formatted(m), "```")%2 == 0, "an open fence")
 
 		b := budgetOf(r, found, limits)
-		b.chooseUnits()
+		b.divide()
 		total := b.total(0)
 		if !fits(total, limits) {
 			check(formatted(m) == "", "not even a note fits")
 			continue
 		}
+		if over(b.whole(), limits) == "" {
+			continue
+		}
 		got.tokens, total.tokens = 0, 0 // which are estimated, or not counted
 		check(got == total, "the sum is not what is given")
-		for i, p := range b.portions {
-			if p.given == len(p.order) {
+		for _, p := range b.portions {
+			if p.given == len(p.lines) {
 				continue
 			}
 			cut++
 			given += p.given
-			for at, unit := range p.order {
-				if !p.available(unit) {
-					continue
-				}
-				p.set(unit, true)
-				check(!fits(b.total(0), limits), "this fits, too:", p.textOf(unit))
-				lower := b.without(i, at+1)
-				check(b.besideFloors(i) != limits || !fits(b.total(0), limits), "something lower has the place of", p.textOf(unit))
-				lower()
-				p.set(unit, false)
-			}
+			ends := append(p.ends(), len(p.lines))
+			next := ends[slices.IndexFunc(ends, func(end int) bool { return end > p.given })]
+			before := p.given
+			p.give(next)
+			check(!fits(b.total(0), limits), "this fits, too:", textOf(p.lines[before:next]))
+			p.give(before)
 		}
 	}
 	require.Greater(t, cut, 150)
 	require.Greater(t, given, 150)
+}
+
+// whole returns the size of all bodies uncut.
+func (b *budget) whole() size {
+	var given []int
+	for _, p := range b.portions {
+		given = append(given, p.given)
+		p.give(len(p.lines))
+	}
+	total := b.total(0)
+	for i, p := range b.portions {
+		p.give(given[i])
+	}
+	return total
 }
 
 // budgetOf returns the budget that assemble makes of files.
@@ -153,27 +165,4 @@ func budgetOf(r *reader, found []candidate, limits Limits) *budget {
 		all = append(all, c)
 	}
 	return r.budget(all, limits)
-}
-
-// without takes back the units that rank below one of a portion. The returned function gives them
-// again.
-func (b *budget) without(i, at int) (again func()) {
-	var taken []func()
-	take := func(p *portion, order []int) {
-		for j := len(order) - 1; j >= 0; j-- {
-			if unit := order[j]; p.units[unit].given {
-				p.set(unit, false)
-				taken = append(taken, func() { p.set(unit, true) })
-			}
-		}
-	}
-	for _, p := range b.portions[:i] {
-		take(p, p.order)
-	}
-	take(b.portions[i], b.portions[i].order[at:])
-	return func() {
-		for j := len(taken) - 1; j >= 0; j-- {
-			taken[j]()
-		}
-	}
 }

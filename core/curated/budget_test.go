@@ -122,7 +122,7 @@ func TestSaidOnce(t *testing.T) {
 	require.Equal(t, "other files say all of it", reasons(w.load())[".beans/BEANS.md"])
 }
 
-// A long list is cut at items; other fitting text stays.
+// A long list is cut at items.
 func TestLongLists(t *testing.T) {
 	bullets := func(n int) string {
 		var b strings.Builder
@@ -151,14 +151,6 @@ func TestLongLists(t *testing.T) {
 		require.Equal(t, "- Answer\n- in one\n- sentence", m.Instructions())
 		require.Contains(t, m.ProjectContext(), "rule number 193\n\n<!--")
 	})
-	t.Run("two come back at once", func(t *testing.T) {
-		word := strings.Repeat("x", 40)
-		w := newFixture(t, map[string]string{"BEANS.md": strings.Repeat("- an item\n  of two lines\n", 10), "~/.beans/BEANS.md": "- one " + word + "\n- two " + word})
-		w.options.Limits.Lines = 12
-		m := w.load()
-		require.Equal(t, "- one "+word+"\n- two "+word, m.Instructions(), "one of them would need a note")
-		require.Equal(t, 12, m.Usage.Lines)
-	})
 	t.Run("of tokens", func(t *testing.T) {
 		w := newFixture(t, map[string]string{"BEANS.md": bullets(150)})
 		w.options.Count = func(text string) int { return len(strings.Fields(text)) }
@@ -169,7 +161,7 @@ func TestLongLists(t *testing.T) {
 	})
 	t.Run("of an import", func(t *testing.T) {
 		w := newFixture(t, map[string]string{"BEANS.md": "before\n@list.md\nafter", "list.md": bullets(600)})
-		require.Equal(t, "before\n"+bullets(197)+"\n<!-- Left out to fit: line 3 of BEANS.md, lines 198-600 of list.md. Read it there when it matters. -->", text(w.load()))
+		require.Equal(t, "before\n"+bullets(197)+"\n<!-- Left out to fit: lines 198-600 of list.md, line 3 of BEANS.md. Read it there when it matters. -->", text(w.load()))
 	})
 	t.Run("nested", func(t *testing.T) {
 		w := newFixture(t, map[string]string{"BEANS.md": "- short\n- long, with what belongs to it\n" + strings.Repeat("  - nested in it, more or less\n", 30) + "- last"})
@@ -179,26 +171,21 @@ func TestLongLists(t *testing.T) {
 }
 
 // Other texts that are cut.
-func TestUnits(t *testing.T) {
-	sentence := "One sentence of a paragraph that is long. "
+func TestCuts(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		limits     Limits
 		want       string
 	}{
-		{"sentences", "# Long\n\n" + strings.Repeat(sentence, 20) + "\n\nshort", Limits{Runes: 363},
-			"# Long\n\n" + strings.TrimSpace(strings.Repeat(sentence, 5)) + "\n\nshort\n\n<!-- Left out to fit: line 3 of BEANS.md (Long). Read it there when it matters. -->"},
-		{"words of a line that is too long for a sentence", "# Long\n\n" + strings.TrimSpace(strings.Repeat("and on ", 300)) + "\n\nshort", Limits{Runes: 733},
-			"# Long\n\n" + strings.Repeat("and on ", 71) + "and\n\nshort\n\n<!-- Left out to fit: line 3 of BEANS.md (Long). Read it there when it matters. -->"},
-		{"not within emphasis", "**" + strings.Repeat(sentence, 20) + "**", Limits{Runes: 363}, "<!-- Left out to fit: all of BEANS.md. Read it there when it matters. -->"},
+		{"a long paragraph at lines", "# Long\n\n" + strings.Repeat("a line\n", 20) + "\nshort", Limits{Lines: 8},
+			"# Long\n\n" + strings.TrimSpace(strings.Repeat("a line\n", 4)) + "\n\n<!-- Left out to fit: lines 7-24 of BEANS.md (Long). Read it there when it matters. -->"},
+		{"a paragraph behind it", "first\n\n" + strings.Repeat("a line\n", 6), Limits{Lines: 6}, "first\n\n<!-- Left out to fit: lines 3-8 of BEANS.md. Read it there when it matters. -->"},
 		{"rows with their header", "| a | b |\n|---|---|\n" + strings.Repeat("| 1 | 2 |\n", 20), Limits{Lines: 6}, "| a | b |\n|---|---|\n| 1 | 2 |\n| 1 | 2 |\n\n<!-- Left out to fit: lines 5-22 of BEANS.md. Read it there when it matters. -->"},
-		{"a fence as a whole", "first\n\n```\n" + strings.Repeat("x\n", 8) + "```\n\nlast", Limits{Lines: 13}, "first\n\nlast\n\n<!-- Left out to fit: lines 3-12 of BEANS.md. Read it there when it matters. -->"},
-		{"a fence that never fits after all else", "```\n" + strings.Repeat("x\n", 80) + "```\n\nafter", Limits{Lines: 10}, "```\nx\nx\nx\nx\n```\n\nafter\n\n<!-- Left out to fit: lines 6-81 of BEANS.md. Read it there when it matters. -->"},
-		{"no comment is opened", "<!--\n" + strings.Repeat("x\n", 80) + "-->\n\nafter", Limits{Lines: 10}, "after\n\n<!-- Left out to fit: lines 1-82 of BEANS.md. Read it there when it matters. -->"},
-		{"an element is closed", "<rules>\n" + strings.Repeat("- x\n", 80) + "</rules>", Limits{Lines: 6}, "<rules>\n- x\n- x\n</rules>\n\n<!-- Left out to fit: lines 4-81 of BEANS.md. Read it there when it matters. -->"},
+		{"a fence as a whole", "first\n\n```\n" + strings.Repeat("x\n", 8) + "```\n\nlast", Limits{Lines: 13}, "first\n\n<!-- Left out to fit: lines 3-14 of BEANS.md. Read it there when it matters. -->"},
+		{"no comment is opened", "before\n\n<!--\n" + strings.Repeat("x\n", 80) + "-->\n\nafter", Limits{Lines: 10}, "before\n\n<!-- Left out to fit: lines 3-86 of BEANS.md. Read it there when it matters. -->"},
+		{"an element at lines", "<rules>\n" + strings.Repeat("- x\n", 80) + "</rules>", Limits{Lines: 6}, "<rules>\n- x\n- x\n- x\n\n<!-- Left out to fit: lines 5-82 of BEANS.md. Read it there when it matters. -->"},
 		{"what announces goes with what it announces", "intro\n\nAs follows:\n\n- a\n- b", Limits{Lines: 5}, "intro\n\n<!-- Left out to fit: lines 3-6 of BEANS.md. Read it there when it matters. -->"},
-		{"steps have no gaps", "1. short\n2. " + strings.Repeat("long ", 90) + "\n3. short\n\nshort", Limits{Runes: 183}, "1. short\n\nshort\n\n<!-- Left out to fit: lines 2-3 of BEANS.md. Read it there when it matters. -->"},
-		{"no paragraphs are joined", "zero\n\none\n```\n" + strings.Repeat("x\n", 8) + "```\ntwo", Limits{Lines: 12}, "zero\n\none\n\ntwo\n\n<!-- Left out to fit: lines 4-13 of BEANS.md. Read it there when it matters. -->"},
+		{"a heading goes with its section", "intro\n\n# One\n\n## Two\n\ntext\n\nmore", Limits{Lines: 6}, "intro\n\n<!-- Left out to fit: lines 3-9 of BEANS.md (One; Two). Read it there when it matters. -->"},
 		{"a note that does not fit", "one\n\ntwo", Limits{Runes: 5}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -278,35 +265,32 @@ func FuzzBudget(f *testing.F) {
 	})
 }
 
-// The units of a text hold all of it.
-func FuzzUnits(f *testing.F) {
-	f.Add("# a\n\nb. c `d. e` f.\n\n1. x\n   - y\n\n     z\n```\ng\n\nh\n```\n| a |\n|---|\n| b |\n<x>\n", 3)
-	f.Add("> - a\n>\n> b\n\n***\n<!-- x\n\ny\n~~~\n", 1)
-	f.Add("0\n\f", 15)
-	f.Fuzz(func(t *testing.T, in string, limit int) {
+// A cut is behind something whole: the rest of a fence or a comment is never left out alone.
+func FuzzEnds(f *testing.F) {
+	f.Add("# a\n\nb. c `d. e` f.\n\n1. x\n   - y\n\n     z\n```\ng\n\nh\n```\n| a |\n|---|\n| b |\n<x>\n")
+	f.Add("> - a\n>\n> b\n\n***\n<!-- x\n\ny\n~~~\n")
+	f.Add("0\n\f")
+	f.Fuzz(func(t *testing.T, in string) {
 		d := &body{}
-		for i, text := range strings.Split(strings.Repeat(in+"\n", 1+int(uint(limit)%20)), "\n") {
+		for i, text := range strings.Split(in, "\n") {
 			d.lines = append(d.lines, line{text, &origin{path: "x"}, i + 1})
 		}
 		d.lines = trimmed(d.lines)
-		d.split(Limits{Lines: int(uint(limit) % 9), Tokens: -1})
-		for _, i := range d.order() {
-			if !d.available(i) {
-				t.Fatalf("unit %d, %q, cannot be given", i, d.textOf(i))
+		last := 0
+		for _, end := range d.ends() {
+			if end <= last || end > len(d.lines) {
+				t.Fatalf("%d behind %d of %d", end, last, len(d.lines))
 			}
-			d.give(i, true)
-		}
-		got, want := d.kept(), d.lines
-		if len(got) != len(want) {
-			t.Fatalf("%d lines of %d: %q", len(got), len(want), d.text())
-		}
-		for i := range got {
-			if got[i].number != want[i].number || strings.TrimRight(want[i].text, " \t\v\f\r\u0085\u00a0\u2028") != strings.TrimRight(got[i].text, " \t\v\f\r\u0085\u00a0\u2028") {
-				t.Fatalf("line %d is %q, want %q", i, got[i].text, want[i].text)
+			last = end
+			left := 0
+			for _, g := range d.behind(end) {
+				left = g.last
 			}
-		}
-		if gaps := d.gaps(); len(gaps) > 0 {
-			t.Fatalf("%+v", gaps)
+			for i, l := range d.lines[end:] {
+				if !blank(l) && end+i+1 > left {
+					t.Fatalf("line %d is left out and not named", end+i+1)
+				}
+			}
 		}
 	})
 }

@@ -30,7 +30,6 @@ type body struct {
 	lines    []line
 	leftOut  []gap    // lines that were cut
 	imported []string // real paths
-	units    []unit   // while it is cut
 	longest  int      // list in its note, in bytes; 0 means maxList
 }
 

@@ -8,7 +8,7 @@
 // Memory.Files and Memory.Warnings say what was left out and why.
 //
 // discover.go and plugins.go find candidates; read.go, parse.go and imports.go read them; expand.go
-// makes bodies; units.go and budget.go cut these to the limits; assemble.go makes the Memory.
+// makes bodies; budget.go cuts these to the limits; assemble.go makes the Memory.
 package curated
 
 import (
