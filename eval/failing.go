@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,23 +27,6 @@ func (r Report) Failing(most int) string {
 		fmt.Fprintf(&b, "  and %d more; --json has all\n", more)
 	}
 	return b.String()
-}
-
-// Worst returns up to most questions: those that a turn answers badly, then those whose first
-// answer is not the first hit.
-func (r Report) Worst(most int) []Asked {
-	bad := func(a Asked) float64 {
-		switch {
-		case a.Fails():
-			return 2 - a.Scores["mrr"]
-		case a.Answerable:
-			return 1 - a.Scores["mrr"]
-		}
-		return 0
-	}
-	all := slices.DeleteFunc(slices.Clone(r.Queries), func(a Asked) bool { return bad(a) == 0 })
-	slices.SortStableFunc(all, func(a, b Asked) int { return cmp.Compare(bad(b), bad(a)) })
-	return all[:min(most, len(all))]
 }
 
 // Fails reports a missing answer, or a needless hit.

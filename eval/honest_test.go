@@ -68,12 +68,6 @@ func TestFailing(t *testing.T) {
 	require.Empty(t, Report{Queries: report.Queries[:1]}.Failing(5))
 }
 
-func TestDrawCases(t *testing.T) {
-	cases := []Case{{Query: "1"}, {Query: "2"}, {Query: "3"}}
-	require.Equal(t, cases, Draw{Limit: 3}.Cases(cases))
-	require.Len(t, Draw{Limit: 2}.Cases(cases), 2)
-}
-
 // A hit counts as every document folded into it.
 func TestFoldedMeet(t *testing.T) {
 	said := "The boiler is serviced every October by Nordheat and by nobody else."

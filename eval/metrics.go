@@ -24,9 +24,7 @@ type Asked struct {
 	Unwanted []string `json:"unwanted,omitempty"`
 	// Found are the hits of a search, best first.
 	Found []string `json:"found"`
-	// FoundScores are their scores.
-	FoundScores []float64 `json:"foundScores,omitempty"`
-	Top         []Top     `json:"top,omitempty"`
+	Top   []Top    `json:"top,omitempty"`
 	// Scores of an answerable query, from 0 to 1. Those of Found, which goes deeper than a turn:
 	//
 	//	recall@k     share of the relevant that are among the first k found
@@ -41,9 +39,6 @@ type Asked struct {
 	//	recall@candidates  share of the relevant among Candidates
 	//	recall@turn        share of the relevant among Injected
 	Scores map[string]float64 `json:"scores,omitempty"`
-	// Best is the score of the first hit, BestTrue of the first relevant one, for a turn.
-	Best     float64 `json:"best"`
-	BestTrue float64 `json:"bestTrue"`
 	// Injected are the documents or sessions that a turn gets.
 	Injected []string `json:"injected,omitempty"`
 	Tokens   int      `json:"tokens,omitempty"`

@@ -38,25 +38,11 @@ type Result struct {
 	// Injection measures turns at the default threshold.
 	Injection Injection `json:"injection"`
 	// P50 and P95 are of RetrieveRelevant, embedding included.
-	P50        time.Duration `json:"p50"`
-	P95        time.Duration `json:"p95"`
-	Thresholds []Threshold   `json:"thresholds"`
+	P50 time.Duration `json:"p50"`
+	P95 time.Duration `json:"p95"`
 
 	asked []Asked
 }
-
-// A Threshold measures hits at or above a score.
-type Threshold struct {
-	Score float64 `json:"score"`
-	// Silent is the share of unanswerable queries without hits. Of the others, Helped is the share
-	// with a relevant hit among the first eight, Empty that without hits.
-	Silent float64 `json:"silent"`
-	Helped float64 `json:"helped"`
-	Empty  float64 `json:"empty"`
-}
-
-// tried are the measured thresholds. Most scores are small.
-var tried = []float64{0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9}
 
 // Baseline returns what Compare needs, small enough to commit.
 func (r Report) Baseline() Report {
@@ -112,7 +98,6 @@ func (c *Result) compute(ks []int) {
 	c.Injection = injection(c.asked)
 	slices.Sort(took)
 	c.P50, c.P95 = quantile(took, 0.5), quantile(took, 0.95)
-	c.Thresholds = thresholds(c.asked)
 }
 
 // quantile returns the smallest value at or above a share q of sorted values.
@@ -123,33 +108,6 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }
 
-func thresholds(all []Asked) []Threshold {
-	var list []Threshold
-	for _, score := range tried {
-		list = append(list, thresholdAt(score, all))
-	}
-	return list
-}
-
-func thresholdAt(score float64, all []Asked) Threshold {
-	t := Threshold{Score: score}
-	var answerable, unanswerable float64
-	for _, a := range all {
-		if !a.Answerable {
-			unanswerable++
-			t.Silent += one(a.Best < score)
-			continue
-		}
-		answerable++
-		t.Helped += one(a.BestTrue >= score)
-		t.Empty += one(a.Best < score)
-	}
-	t.Silent /= max(unanswerable, 1)
-	t.Helped /= max(answerable, 1)
-	t.Empty /= max(answerable, 1)
-	return t
-}
-
 func one(yes bool) float64 {
 	if yes {
 		return 1
@@ -157,7 +115,7 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// Table returns a line for each collection and for all, then the thresholds.
+// Table returns a line for each collection and for all.
 func (r Report) Table() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -177,10 +135,6 @@ func (r Report) Table() string {
 			chunksPerResult*r.K[len(r.K)-1])
 	}
 	fmt.Fprintf(w, "%s\n", r.All.Injection)
-	fmt.Fprint(w, "\nthreshold\tsilent\thelped\tempty\t\n")
-	for _, t := range r.All.Thresholds {
-		fmt.Fprintf(w, "%.2f\t%.3f\t%.3f\t%.3f\t\n", t.Score, t.Silent, t.Helped, t.Empty)
-	}
 	w.Flush()
 	return b.String()
 }

@@ -51,17 +51,3 @@ func TestMeansAreOverQueries(t *testing.T) {
 		t.Errorf("p50, p95 = %v, %v, want 1s, 3s", all.All.P50, all.All.P95)
 	}
 }
-
-func TestThreshold(t *testing.T) {
-	all := []Asked{
-		{Best: 0.2}, {Best: 0.7}, {Best: 0}, {Best: 0.5},
-		{Answerable: true, Best: 0.9, BestTrue: 0.5},
-		{Answerable: true, Best: 0.4, BestTrue: 0.4},
-		{Answerable: true, Best: 0.9},
-		{Answerable: true, Best: 0.6, BestTrue: 0.6},
-	}
-	want := Threshold{Score: 0.5, Silent: 0.5, Helped: 0.5, Empty: 0.25}
-	if got := thresholdAt(0.5, all); got != want {
-		t.Errorf("thresholdAt(0.5) = %+v, want %+v", got, want)
-	}
-}

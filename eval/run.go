@@ -27,8 +27,6 @@ type Opener func(ctx context.Context, sources []source.Source, folder string) (*
 const (
 	// chunksPerResult is how many chunks to ask for: a document may have several.
 	chunksPerResult = 3
-	// turnHits is the most hits of a turn.
-	turnHits = 8
 )
 
 // WithDefaults returns the options with ranks in order.
@@ -57,7 +55,7 @@ func (a *Asked) Ask(ctx context.Context, memory *core.Manager, o Options, now ti
 	if err != nil {
 		return err
 	}
-	if a.Injected, _, err = units(given.Hits, of); err != nil {
+	if a.Injected, err = units(given.Hits, of); err != nil {
 		return err
 	}
 	for _, hit := range given.Hits {
@@ -70,42 +68,36 @@ func (a *Asked) Ask(ctx context.Context, memory *core.Manager, o Options, now ti
 	if len(result.Degraded) > 0 {
 		return fmt.Errorf("answered in part: %v", result.Degraded)
 	}
-	if a.Found, a.FoundScores, err = units(result.Hits, of); err != nil {
+	if a.Found, err = units(result.Hits, of); err != nil {
 		return err
 	}
-	for i, hit := range result.Hits {
-		a.Best = max(a.Best, hit.Score)
+	for _, hit := range result.Hits[:min(topHits, len(result.Hits))] {
 		names, _ := of(hit)
-		if i < topHits {
-			a.Top = append(a.Top, topOf(hit, names))
-		}
-		if i < turnHits && slices.ContainsFunc(names, func(name string) bool { return a.Relevant[name] > 0 }) {
-			a.BestTrue = max(a.BestTrue, hit.Score)
-		}
+		a.Top = append(a.Top, topOf(hit, names))
 	}
 	turn.Explain = true
 	if given, err = memory.RetrieveRelevant(ctx, a.Text, turn); err != nil {
 		return err
 	}
-	a.Candidates, _, err = units(append(given.Hits, given.Rejected...), candidate)
+	a.Candidates, err = units(append(given.Hits, given.Rejected...), candidate)
 	return err
 }
 
-// units returns the names of hits, each once, with their best scores.
-func units(hits []core.MemoryHit, of CountsAs) (all []string, scores []float64, err error) {
+// units returns the names of hits, each once.
+func units(hits []core.MemoryHit, of CountsAs) (all []string, err error) {
 	all = []string{}
 	seen := map[string]bool{}
 	for _, hit := range hits {
 		names, err := of(hit)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, name := range names {
 			if !seen[name] {
 				seen[name] = true
-				all, scores = append(all, name), append(scores, hit.Score)
+				all = append(all, name)
 			}
 		}
 	}
-	return all, scores, nil
+	return all, nil
 }

@@ -18,51 +18,35 @@ import (
 )
 
 func evalInitCommand(a *cli) *cobra.Command {
-	var force, fromUse bool
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Draft questions to your own memory",
 		Long: `Write a file of cases for 'memcore eval run' (default ` + eval.CasesFile + `): sentences of your documents
-with one word left out, for you to turn into questions, and small talk that must get nothing.
-
---from-use takes the prompts for which agents got something. If the answer used it, the case expects those
-documents; the other prompts become comments for you to decide about.`,
+with one word left out, for you to turn into questions, and small talk that must get nothing.`,
 		Args: arguments(cobra.MaximumNArgs(1), "at most one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := eval.CasesFile
 			if len(args) > 0 {
 				name = args[0]
 			}
-			return draft(cmd.Context(), a, name, force, fromUse)
+			return draft(cmd.Context(), a, name, force)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE")
-	cmd.Flags().BoolVar(&fromUse, "from-use", false, "make the cases from what agents got here and used")
 	return cmd
 }
 
-func draft(ctx context.Context, a *cli, name string, force, fromUse bool) error {
+func draft(ctx context.Context, a *cli, name string, force bool) error {
 	at, err := a.Folders()
 	if err != nil {
 		return err
 	}
-	var text []byte
-	next := "turn its sentences into questions, then run"
-	if fromUse {
-		next = "read them, then run"
-		entries, failed := a.Use().Entries()
-		if err = failed; err == nil {
-			text, err = eval.FromUse(entries)
-		}
-		if errors.Is(err, eval.ErrNothingUsed) {
-			err = kind.Hint(err, "hooks of agents keep it, unless memory.hook.log is false")
-		}
-	} else {
-		registered, failed := workspace.Load(at.Sources())
-		if err = failed; err == nil {
-			text, err = eval.Draft(ctx, a.Index().ProjectSources(registered))
-		}
+	registered, err := workspace.Load(at.Sources())
+	if err != nil {
+		return fmt.Errorf("draft cases: %w", err)
 	}
+	text, err := eval.Draft(ctx, a.Index().ProjectSources(registered))
 	if err != nil {
 		return fmt.Errorf("draft cases: %w", err)
 	}
@@ -78,5 +62,5 @@ func draft(ctx context.Context, a *cli, name string, force, fromUse bool) error 
 	if err != nil {
 		return fmt.Errorf("draft cases: %w", err)
 	}
-	return a.print(plain.Line("%s drafted: %s", name, next) + "\n" + plain.Line("  memcore eval run --data %s", name) + "\n")
+	return a.print(plain.Line("%s drafted: turn its sentences into questions, then run", name) + "\n" + plain.Line("  memcore eval run --data %s", name) + "\n")
 }

@@ -17,7 +17,7 @@ func evalRunCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --data FILE",
 		Short: "Measure retrieval on your own memory",
-		Long: `Measure recall, rank, what turns get, and other thresholds.
+		Long: `Measure recall, rank and what turns get.
 
 FILE has cases for the memory of this workspace as it is indexed: questions and the expected hits;
 'memcore eval init' drafts one, and the buttons of 'memcore view' add to ` + eval.CasesFile + ` in the
@@ -33,25 +33,18 @@ most follow.`,
 	f.StringVar(&o.data, "data", "", "`FILE` of the cases, in YAML")
 	f.StringVar(&o.baseline, "baseline", "", "`FILE` to write for the --gate of later runs: the scores of each question")
 	f.StringVar(&o.gate, "gate", "", "`FILE` of an earlier --baseline or --json: fail if recall, MRR or nDCG is lower, and not by chance")
-	f.IntVar(&o.limit, "limit", 0, "`N` questions at most, spread evenly over all of them (default: all)")
 	return cmd
 }
 
 // evalRunFlags are the flags of 'eval run'.
-type evalRunFlags struct {
-	data, baseline, gate string
-	limit                int
-}
+type evalRunFlags struct{ data, baseline, gate string }
 
 // failingListed bounds the questions that are listed because a turn answers them badly.
 const failingListed = 10
 
 func (o evalRunFlags) run(ctx context.Context, a *cli) error {
-	switch {
-	case o.data == "":
+	if o.data == "" {
 		return kind.Usagef("--data is empty, want a file of cases ('memcore eval init' drafts one)")
-	case o.limit < 0:
-		return kind.Usagef("--limit is %d, want at least 0", o.limit)
 	}
 	cases, err := eval.ReadCases(o.data)
 	if err != nil {
@@ -66,7 +59,7 @@ func (o evalRunFlags) run(ctx context.Context, a *cli) error {
 		if status.State == core.StateMissing {
 			return kind.Usagef("nothing is indexed here yet: memcore index")
 		}
-		report, err = eval.RunCases(ctx, m, filepath.Base(o.data), eval.Draw{Limit: o.limit, Seed: 1}.Cases(cases), eval.Options{})
+		report, err = eval.RunCases(ctx, m, filepath.Base(o.data), cases, eval.Options{})
 		return err
 	})
 	if cutOff != nil && len(report.Queries) == 0 {
