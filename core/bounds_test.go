@@ -201,13 +201,12 @@ func TestClosed(t *testing.T) {
 	require.NoError(t, m.Close())
 	require.NoError(t, m.Close(), "twice")
 	for name, ask := range map[string]func() error{
-		"status":     func() error { _, err := m.Status(t.Context()); return err },
-		"search":     func() error { _, err := m.Search(t.Context(), "postgres", core.SearchOptions{}); return err },
-		"index":      func() error { _, err := m.Index(t.Context(), core.IndexOptions{}); return err },
-		"check":      func() error { return m.Check(t.Context()) },
-		"chunks":     func() error { _, err := m.Chunks(t.Context(), "notes/staging.md"); return err },
-		"find":       func() error { _, err := m.Find(t.Context(), "00"); return err },
-		"statistics": func() error { _, err := m.Statistics(t.Context(), time.Time{}, nil); return err },
+		"status": func() error { _, err := m.Status(t.Context()); return err },
+		"search": func() error { _, err := m.Search(t.Context(), "postgres", core.SearchOptions{}); return err },
+		"index":  func() error { _, err := m.Index(t.Context(), core.IndexOptions{}); return err },
+		"check":  func() error { return m.Check(t.Context()) },
+		"chunks": func() error { _, err := m.Chunks(t.Context(), "notes/staging.md"); return err },
+		"find":   func() error { _, err := m.Find(t.Context(), "00"); return err },
 	} {
 		require.ErrorIs(t, ask(), core.ErrClosed, name)
 	}

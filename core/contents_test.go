@@ -233,7 +233,6 @@ func TestContentsAnswerAsAFolderDoes(t *testing.T) {
 			both(func(m *core.Manager) (any, error) { return m.Standing(ctx, 9, 900) })
 			both(func(m *core.Manager) (any, error) { return m.Failing(ctx, 9) })
 			both(func(m *core.Manager) (any, error) { return m.Languages(ctx) })
-			both(func(m *core.Manager) (any, error) { return m.Statistics(ctx, now, nil) })
 			both(func(m *core.Manager) (any, error) { return m.Read(ctx, "aaaaa-1") })
 			both(func(m *core.Manager) (any, error) {
 				all, n, err := m.Documents(ctx, core.DocumentsOptions{Find: "notes", Limit: 999})

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -117,42 +116,6 @@ func TestSupersededIsNotFound(t *testing.T) {
 	hits := search(t, m, "zebra code").Hits
 	require.Equal(t, "notes/port.md", hits[0].Path)
 	require.Contains(t, hits[0].Source, "L13", "lines are those of the file")
-}
-
-func TestStatistics(t *testing.T) {
-	mem := newMemory(t)
-	mem.write("a.md", "# A\n\nThe ferry leaves the old harbour at eight every morning, rain or shine.\n")
-	mem.write("b.md", "# A\n\nThe ferry leaves the old harbour at eight every morning, rain or shine!\n")
-	mem.write("c.md", "# C\n\nYes.\n")
-	mem.write("d.md", "# C\n\nYes.\n")
-	m := mem.open()
-	index(t, m)
-	given := map[string]bool{"notes/staging.md": true}
-	s, err := m.Statistics(t.Context(), time.Now().Add(-time.Minute), given)
-	require.NoError(t, err)
-	require.Equal(t, 7, s.Documents)
-	require.Len(t, s.Never, 6)
-	require.Len(t, s.Stale, 6, "all were saved an hour ago, one was given")
-	require.Equal(t, [][]string{{"notes/b.md#L1-L3", "notes/a.md#L1-L3"}}, reversedIfEqual(s.Duplicates), "short ones repeat each other by chance")
-	none, err := m.Statistics(t.Context(), time.Now().AddDate(0, 0, -180), nil)
-	require.NoError(t, err)
-	require.Empty(t, none.Stale)
-	require.NoError(t, m.Close())
-
-	mem.options.Folder += "-none"
-	empty := mem.open()
-	s, err = empty.Statistics(t.Context(), time.Now(), nil)
-	require.NoError(t, err)
-	require.Zero(t, s.Documents)
-}
-
-// reversedIfEqual puts b.md first: with equal times either may be the newer.
-func reversedIfEqual(groups [][]string) [][]string {
-	for _, g := range groups {
-		slices.Sort(g)
-		slices.Reverse(g)
-	}
-	return groups
 }
 
 // Chunks around a forgotten turn do not repeat it.

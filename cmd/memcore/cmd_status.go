@@ -35,13 +35,12 @@ func statusCommand(a *cli) *cobra.Command {
 the folder is trusted, and problems with what to do. --all also shows the parts of the index, and
 what is kept of other projects. 'memcore doctor' looks for causes.
 
-With --usage, show instead how much of what hooks gave agents in the last 30 days they used (the agent
-opened the file, or quoted five words in a row), which documents were never found, chunks that say
-nearly the same, and Markdown files that have neither changed nor been found for 180 days.`,
+With --usage, show instead how much of what hooks gave agents in the last 30 days they used: the agent
+opened the file, or quoted five words in a row.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if usage {
-				return printUsage(cmd.Context(), a)
+				return printUsage(a)
 			}
 			status, err := measureStatus(cmd.Context(), a)
 			switch {
@@ -56,7 +55,7 @@ nearly the same, and Markdown files that have neither changed nor been found for
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also show the parts of the index, and other projects")
-	cmd.Flags().BoolVar(&usage, "usage", false, "show what agents used, and what is never found, duplicate or stale")
+	cmd.Flags().BoolVar(&usage, "usage", false, "show what agents got and used")
 	return cmd
 }
 

@@ -83,19 +83,6 @@ func Summarise(entries []journal.Entry, since time.Time) Summary {
 	return s
 }
 
-// Documents returns the documents of which agents got anything, by path.
-func Documents(entries []journal.Entry) map[string]bool {
-	given := map[string]bool{}
-	for _, e := range entries {
-		for _, g := range e.Given {
-			if g.Path != "" && e.Session != "" && e.Undelivered == "" {
-				given[g.Path] = true
-			}
-		}
-	}
-	return given
-}
-
 func (c *Counts) count(v journal.Use) {
 	c.Given++
 	switch v {

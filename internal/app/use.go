@@ -122,10 +122,10 @@ func since(now time.Time) time.Time {
 	return now.AddDate(0, 0, -UsedSince).UTC().Truncate(time.Second)
 }
 
-// Summary sums up those days. given has the documents that agents got since the journal began.
-func (u Use) Summary() (s use.Summary, given map[string]bool, err error) {
+// Summary sums up those days.
+func (u Use) Summary() (use.Summary, error) {
 	entries, err := u.Entries()
-	return use.Summarise(entries, since(time.Now())), use.Documents(entries), err
+	return use.Summarise(entries, since(time.Now())), err
 }
 
 // Entries returns the workspace's journal.
