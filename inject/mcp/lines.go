@@ -23,7 +23,6 @@ type lines struct {
 	mu      sync.Mutex
 	out     io.Writer
 	pending map[string]bool // IDs of requests without an answer
-	batches bool            // the version that was agreed on has them
 	settled chan struct{}   // gets something when one is answered
 }
 
@@ -32,8 +31,6 @@ const (
 	maxLine = 16 << 20
 	// lastAnswers bounds how long that takes.
 	lastAnswers = 5 * time.Second
-	// batchesUntil is the first version without batches.
-	batchesUntil = "2025-06-18"
 )
 
 func newLines(in io.Reader, out io.Writer) *lines {
@@ -72,61 +69,28 @@ func (l *lines) next() (line []byte, err error) {
 	}
 }
 
-// take passes a message on, or answers a bad one.
+// take passes a message on, or answers a bad one. A batch is one: only version 2025-03-26 of the
+// protocol had them.
 func (l *lines) take(line []byte) {
 	if !json.Valid(line) {
 		l.say(-32700, "this is not JSON")
 		return
 	}
-	messages := []json.RawMessage{line}
-	if bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("[")) {
-		l.mu.Lock()
-		taken := l.batches
-		l.mu.Unlock()
-		if messages = nil; !taken || json.Unmarshal(line, &messages) != nil || len(messages) == 0 {
-			l.say(-32600, "a batch is empty, or this version of the protocol has no batches")
-			return
-		}
-	}
-	var ids []string
-	for _, message := range messages {
-		decoded, err := jsonrpc.DecodeMessage(message) // as the SDK will
-		if err != nil {
-			l.say(-32600, "this is not a message of JSON-RPC 2.0")
-			return
-		}
-		if request, ok := decoded.(*jsonrpc.Request); ok && request.ID.IsValid() {
-			ids = append(ids, keyOf(request.ID))
-		}
-	}
-	if len(ids) > 0 && !l.expect(ids, len(messages) > 1) {
-		l.say(-32600, "a batch has an id twice, or the id of a request that waits for its answer")
+	message, err := jsonrpc.DecodeMessage(line) // as the SDK will
+	if err != nil {
+		l.say(-32600, "this is not one message of JSON-RPC 2.0")
 		return
+	}
+	if request, ok := message.(*jsonrpc.Request); ok && request.ID.IsValid() {
+		l.mu.Lock()
+		l.pending[keyOf(request.ID)] = true
+		l.mu.Unlock()
 	}
 	l.rest = append(bytes.TrimRight(line, "\r\n"), '\n')
 }
 
 // keyOf keeps "1" and 1 apart.
 func keyOf(id jsonrpc.ID) string { return fmt.Sprintf("%#v", id.Raw()) }
-
-// expect notes requests. A batch needs new IDs.
-func (l *lines) expect(ids []string, batch bool) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if batch {
-		seen := map[string]bool{}
-		for _, id := range ids {
-			if seen[id] || l.pending[id] {
-				return false
-			}
-			seen[id] = true
-		}
-	}
-	for _, id := range ids {
-		l.pending[id] = true
-	}
-	return true
-}
 
 func (l *lines) say(code int, text string) {
 	data, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text}}) // strings and numbers always encode
@@ -135,28 +99,13 @@ func (l *lines) say(code int, text string) {
 	_, _ = l.out.Write(append(data, '\n'))
 }
 
-// Write passes messages on, and notes what they answer.
+// Write passes a message on, and notes what it answers.
 func (l *lines) Write(p []byte) (int, error) {
-	messages := []json.RawMessage{p}
-	if bytes.HasPrefix(p, []byte("[")) {
-		messages = nil // or p would be written over
-		_ = json.Unmarshal(p, &messages)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, err := l.out.Write(p)
-	for _, message := range messages {
-		decoded, failed := jsonrpc.DecodeMessage(message)
-		answer, ok := decoded.(*jsonrpc.Response)
-		if failed != nil || !ok {
-			continue
-		}
-		var agreed struct {
-			Version string `json:"protocolVersion"`
-		}
-		if json.Unmarshal(answer.Result, &agreed) == nil && agreed.Version != "" {
-			l.batches = agreed.Version < batchesUntil
-		}
+	message, failed := jsonrpc.DecodeMessage(p)
+	if answer, ok := message.(*jsonrpc.Response); failed == nil && ok {
 		delete(l.pending, keyOf(answer.ID))
 		select {
 		case l.settled <- struct{}{}:
