@@ -206,20 +206,7 @@ func (c *Client) refusal(response *http.Response, body []byte) error {
 	if message != "" {
 		message = reply.New(errors.New(message), c.key()).Error()
 	}
-	return &Error{Status: response.StatusCode, Message: message, RetryAfter: retryAfter(response.Header), Host: c.base.Host}
-}
-
-// retryAfter reads seconds or a date.
-func retryAfter(h http.Header) time.Duration {
-	value := h.Get("Retry-After")
-	const most = 24 * 60 * 60
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
-		return time.Duration(min(seconds, most) * float64(time.Second))
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(time.Until(at), 0)
-	}
-	return 0
+	return &Error{Status: response.StatusCode, Message: message, RetryAfter: reply.RetryAfter(response.Header), Host: c.base.Host}
 }
 
 // versionOf reads an ETag such as "12".

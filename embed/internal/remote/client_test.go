@@ -269,20 +269,3 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("Fingerprint = %q, want no spaces", got)
 	}
 }
-
-func TestOneLine(t *testing.T) {
-	server := &transport{secret: "a key of blanks"}
-	for in, want := range map[string]string{
-		"no key\n\there\x00":                       "no key here",
-		"I do not know a key of blanks":            "I do not know ***",
-		"I do not know a\x7fkey\r\nof\u200bblanks": "I do not know ***",
-		strings.Repeat("é", 201):                   strings.Repeat("é", 199) + "…",
-	} {
-		if got := server.oneLine(in); got != want {
-			t.Errorf("oneLine(%q) = %q, want %q", in, got, want)
-		}
-	}
-	if got := new(transport).oneLine("none"); got != "none" {
-		t.Errorf("oneLine without a secret = %q", got)
-	}
-}

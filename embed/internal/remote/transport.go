@@ -9,12 +9,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/internal/web/reply"
 )
 
 // maxAnswer: 32 vectors of 4,096 numbers are below 2 MB.
@@ -23,7 +21,7 @@ const maxAnswer = 64 << 20
 // A StatusError is a failure that the server reports.
 type StatusError struct {
 	Code       int
-	Message    string        // of the server: one line, at most 200 characters, no secrets
+	Message    string        // of the server: one line, short, without secrets
 	RetryAfter time.Duration // 0: unknown
 }
 
@@ -65,28 +63,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case len(body) > maxAnswer:
 		return nil, Nonsense("answer is longer than %d MB", maxAnswer>>20)
 	case !json.Valid(body):
-		return nil, Nonsense("answer is not JSON (%s): %s", t.oneLine(kindOf(res)), t.oneLine(string(body)))
+		return nil, t.safe(Nonsense("answer is not JSON (%s): %s", kindOf(res), body))
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
 }
 
-// safe returns an error of net/http, which may quote the server, without the secret.
-func (t *transport) safe(err error) error {
-	if text := err.Error(); t.withoutSecret(text) != text {
-		return &safeError{err, t.oneLine(text)}
-	}
-	return err
-}
-
-type safeError struct {
-	err  error
-	text string
-}
-
-func (e *safeError) Error() string { return e.text }
-
-func (e *safeError) Unwrap() error { return e.err }
+// safe returns an error that may quote the server, without the secret.
+func (t *transport) safe(err error) error { return reply.New(err, t.secret) }
 
 func kindOf(res *http.Response) string {
 	if kind := res.Header.Get("Content-Type"); kind != "" {
@@ -96,7 +80,7 @@ func kindOf(res *http.Response) string {
 }
 
 func (t *transport) failed(res *http.Response, body []byte) error {
-	e := &StatusError{Code: res.StatusCode, Message: t.oneLine(message(body)), RetryAfter: retryAfter(res.Header, time.Now())}
+	e := &StatusError{Code: res.StatusCode, Message: t.safe(errors.New(message(body))).Error(), RetryAfter: reply.RetryAfter(res.Header)}
 	switch {
 	case e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden:
 		e.Message = "" // it may quote the key
@@ -126,42 +110,6 @@ func message(body []byte) string {
 		}
 	}
 	return string(body)
-}
-
-// oneLine returns a short, printable line without the secret.
-func (t *transport) oneLine(text string) string {
-	text = t.withoutSecret(text)
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, text)
-	// Again: white space may have hidden a secret.
-	runes := []rune(t.withoutSecret(strings.Join(strings.Fields(text), " ")))
-	if len(runes) > 200 {
-		return string(runes[:199]) + "…"
-	}
-	return string(runes)
-}
-
-func (t *transport) withoutSecret(text string) string {
-	if t.secret == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, t.secret, "***")
-}
-
-// retryAfter parses the header: seconds or a date.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e6 {
-		return time.Duration(seconds * float64(time.Second))
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }
 
 var tooMuchWords = lazy.Regexp(`(?i)context (length|size|window)|too (long|large|many)|exceed|maximum|must have less`)
@@ -204,7 +152,8 @@ func refusesAll(err error) bool {
 func bare(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {
-		if request.Timeout() {
+		var late net.Error
+		if errors.As(request.Err, &late) && late.Timeout() {
 			return errors.New("no answer in time")
 		}
 		return request.Err
