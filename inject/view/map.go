@@ -17,6 +17,9 @@ type mapPage struct {
 // mapSide is the side of the picture, in its own units.
 const mapSide = 1000
 
+// colours is how many colours the style has: group0, group1 and so on.
+const colours = 8
+
 // A dot is a point of the picture.
 type dot struct {
 	MapPoint

@@ -77,16 +77,10 @@ func TestSystemIsATree(t *testing.T) {
 		}})
 	require.Equal(t, []tierNode{
 		{"Your own files", []folderNode{{"~/.beans", []fileNode{{Path: "~/.beans/BEANS.md", Lines: "lines 1–10", Tokens: 20, Share: "25 %"}}}}},
-		{"The project", []folderNode{{".", []fileNode{{Path: "BEANS.md", Lines: "lines 1–5, lines 7–9", Tokens: 60, Share: "75 %", Colour: 2, LeftOut: "lines 50-90 of BEANS.md",
+		{"The project", []folderNode{{".", []fileNode{{Path: "BEANS.md", Lines: "lines 1–5, lines 7–9", Tokens: 60, Share: "75 %", LeftOut: "lines 50-90 of BEANS.md",
 			Imports: []fileNode{{Path: "team.md", Lines: "line 1", Tokens: 20, Imports: []fileNode{{Path: "deep.md", Lines: "lines 2–3", Tokens: 25}}}}}}}}},
 	}, p.Tiers)
 	require.Equal(t, "gone.md", p.Out[0].Path)
-	require.Equal(t, "50 lines of 100", p.Budget.Text, "the nearest limit")
-	require.Equal(t, []budgetPart{{"~/.beans/BEANS.md", "10 lines", 0, budgetWidth / 10, 0}, {"BEANS.md", "40 lines", budgetWidth / 10, budgetWidth * .4, 2}}, p.Budget.Parts)
-	require.Equal(t, budgetRow{"Tokens", "80", "1k", "8 %"}, p.Budget.Rows[1])
-	b := budgetOf(Layer{Limits: curated.Limits{Lines: 200, Tokens: 100},
-		Memory: curated.Memory{Usage: curated.Usage{Lines: 50, Tokens: 80}, Files: []curated.File{{Tokens: 20, Lines: 40}, {Tokens: 60, Lines: 10}}}})
-	require.Equal(t, "80 tokens of 100", b.Text, "long lines are cut by their tokens")
-	require.Equal(t, []budgetPart{{"", "20 tokens", 0, budgetWidth * .2, 0}, {"", "60 tokens", budgetWidth * .2, budgetWidth * .6, 1}}, b.Parts)
+	require.Equal(t, []budgetRow{{"Lines", "50", "100", "50 %"}, {"Tokens", "80", "1k", "8 %"}}, p.Budget)
 	systemOf(Layer{Memory: curated.Memory{Files: []curated.File{{Tier: curated.Project, Path: "a"}}, Segments: []curated.Segment{segment("a", "b", 1, 1, 1), segment("b", "a", 1, 1, 1)}}}) // ends
 }

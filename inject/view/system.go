@@ -17,11 +17,8 @@ type systemPage struct {
 	Out                   []curated.File // files that are not given
 	MoreIn                int            // given files, those that are not, and warnings that are not listed
 	MoreOut, MoreWarnings int
-	Budget                budgetBar
+	Budget                []budgetRow
 }
-
-// colours is how many colours the style has: group0, group1 and so on.
-const colours = 8
 
 // maxFiles bounds each list of a page.
 const maxFiles = 300
@@ -43,7 +40,6 @@ type fileNode struct {
 	Path, Lines string // given lines of its own text
 	Tokens      int
 	Share       string // of all that is given
-	Colour      int
 	LeftOut     string
 	Kind        curated.Kind
 	Imports     []fileNode
@@ -71,7 +67,7 @@ func systemOf(layer Layer) systemPage {
 	pieces, given := piecesOf(layer.Segments), 0
 	for _, t := range tiers {
 		tier := tierNode{Name: t.name}
-		for i, f := range layer.Files {
+		for _, f := range layer.Files {
 			if f.Tier != t.tier || f.Reason != "" {
 				continue
 			}
@@ -79,7 +75,7 @@ func systemOf(layer Layer) systemPage {
 				p.MoreIn++
 				continue
 			}
-			file := fileNode{Path: f.Path, Lines: pieces[f.Path].lines, Tokens: f.Tokens, Share: percent(f.Tokens, layer.Usage.Tokens), Colour: i % colours,
+			file := fileNode{Path: f.Path, Lines: pieces[f.Path].lines, Tokens: f.Tokens, Share: percent(f.Tokens, layer.Usage.Tokens),
 				LeftOut: f.LeftOut, Kind: f.Kind, Imports: importsOf(f.Path, pieces, 0)}
 			tier.add(path.Dir(f.Path), file)
 		}
@@ -152,35 +148,12 @@ func importsOf(file string, pieces map[string]piece, depth int) (all []fileNode)
 	return all
 }
 
-// A budgetBar shows the nearest limit and each file's share.
-type budgetBar struct {
-	Parts  []budgetPart
-	Width  float64
-	Height int
-	Text   string
-	Rows   []budgetRow
-}
-
-// A budgetPart is the share of a file.
-type budgetPart struct {
-	Path     string
-	Count    string
-	X, Width float64
-	Colour   int
-}
-
 // A budgetRow is one limit.
 type budgetRow struct {
 	Name, Used, Most, Share string
 }
 
-const (
-	budgetWidth = 720.0
-	budgetHigh  = 24
-)
-
-func budgetOf(layer Layer) budgetBar {
-	b := budgetBar{Width: budgetWidth, Height: budgetHigh}
+func budgetOf(layer Layer) (rows []budgetRow) {
 	u, l := layer.Usage, layer.Limits
 	for _, row := range []struct {
 		name       string
@@ -190,47 +163,7 @@ func budgetOf(layer Layer) budgetBar {
 		if row.most > 0 {
 			most, share = plain.Thousands(row.most), percent(row.used, row.most)
 		}
-		b.Rows = append(b.Rows, budgetRow{row.name, plain.Thousands(row.used), most, share})
+		rows = append(rows, budgetRow{row.name, plain.Thousands(row.used), most, share})
 	}
-	near := nearestLimit(layer)
-	x := 0.0
-	for i, f := range layer.Files {
-		if n := near.of(f); f.Reason == "" && n > 0 {
-			width := min(budgetWidth*near.filled*float64(n)/float64(max(near.all, 1)), budgetWidth-x)
-			b.Parts = append(b.Parts, budgetPart{Path: f.Path, Count: plain.Count(n, near.unit), X: x, Width: width, Colour: i % colours})
-			x += width
-		}
-	}
-	b.Text = near.text
-	return b
-}
-
-// A limit cuts the memory; it counts the share of a file.
-type limit struct {
-	unit   string
-	of     func(curated.File) int
-	all    int
-	filled float64 // share of the limit
-	text   string
-}
-
-// nearestLimit returns the limit of which the greater share is used; without limits all tokens.
-func nearestLimit(layer Layer) limit {
-	u, l := layer.Usage, layer.Limits
-	share := func(used, of int) float64 {
-		if of <= 0 {
-			return -1
-		}
-		return min(float64(used)/float64(of), 1)
-	}
-	lines := limit{"line", func(f curated.File) int { return f.Lines }, u.Lines, share(u.Lines, l.Lines), plain.Count(u.Lines, "line") + " of " + plain.Thousands(l.Lines)}
-	tokens := limit{"token", func(f curated.File) int { return f.Tokens }, u.Tokens, share(u.Tokens, l.Tokens), plain.Count(u.Tokens, "token") + " of " + plain.Thousands(l.Tokens)}
-	switch {
-	case lines.filled < 0 && tokens.filled < 0:
-		tokens.filled, tokens.text = 1, plain.Count(u.Tokens, "token")+", without a limit"
-		return tokens
-	case tokens.filled > lines.filled:
-		return tokens
-	}
-	return lines
+	return rows
 }
