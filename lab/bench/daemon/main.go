@@ -1,8 +1,8 @@
-// Command daemonbench measures hooks and the daemon as processes, on generated notes.
+// Command daemonbench measures the daemon as a process, on generated notes; hookbench measures
+// hooks.
 //
-// It prints the time of a hook with and without the daemon, the daemon's latency and memory under a
-// steady load, its throughput for many clients, and the time to index many new files under queries.
-// Run it with make -C lab bench-daemon.
+// It prints the daemon's latency and memory under a steady load, its throughput for many clients,
+// and the time to index many new files under queries. Run it with make -C lab bench-daemon.
 package main
 
 import (
@@ -70,11 +70,18 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, _, err := b.memcore("", "index", "--quiet"); err != nil {
+	if err := b.memcore("", "index", "--quiet"); err != nil {
+		return err
+	}
+	event := fmt.Sprintf(`{"session_id":"s","cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":"which port does service1-1 listen on?"}`, b.project)
+	if err := b.memcore(event, "hook", "claude-code"); err != nil { // starts the daemon
 		return err
 	}
 	defer b.memcore("", "serve", "--stop")
-	for _, step := range []func(context.Context) error{b.hooks, b.load, b.clients, b.mass} {
+	if err := b.ready(); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{b.load, b.clients, b.mass} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -104,75 +111,15 @@ func (b bench) note(name string, n int) error {
 	return os.WriteFile(path, []byte(text.String()), 0o644)
 }
 
-func (b bench) memcore(stdin string, args ...string) (stdout string, took time.Duration, err error) {
+func (b bench) memcore(stdin string, args ...string) error {
 	command := exec.Command(*binary, args...)
 	command.Dir, command.Stdin = b.project, strings.NewReader(stdin)
 	command.Env = []string{"HOME=" + b.home, "PATH=" + os.Getenv("PATH")}
-	var out, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &out, &stderr
-	begun := time.Now()
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
 	if err := command.Run(); err != nil {
-		return "", 0, fmt.Errorf("memcore %v: %w: %s", args, err, stderr.String())
+		return fmt.Errorf("memcore %v: %w: %s", args, err, stderr.String())
 	}
-	return out.String(), time.Since(begun), nil
-}
-
-// hooks measures processes in turns: a hook without the daemon, with it, and a bare start.
-func (b bench) hooks(context.Context) error {
-	ask := func(n int) (time.Duration, bool, error) {
-		event := fmt.Sprintf(`{"session_id":"s%d","cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":"which port does service%d-%d listen on?"}`, n, b.project, n%900, n%10)
-		reply, took, err := b.memcore(event, "hook", "claude-code")
-		return took, reply != "", err
-	}
-	const rounds = 60
-	measure := func(from int) (all []time.Duration, answered int, err error) {
-		for n := range rounds {
-			took, ok, err := ask(from + n)
-			if err != nil {
-				return nil, 0, err
-			}
-			if ok {
-				answered++
-			}
-			all = append(all, took)
-		}
-		return all, answered, nil
-	}
-	if err := os.MkdirAll(filepath.Join(b.home, ".beans"), 0o755); err != nil {
-		return err
-	}
-	config := filepath.Join(b.home, ".beans", "config.yaml")
-	if err := os.WriteFile(config, []byte("memory:\n  daemon:\n    start: false\n"), 0o644); err != nil {
-		return err
-	}
-	without, answered, err := measure(0)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("hook without daemon: p50 %v, p95 %v, %d of %d answered\n", quantile(without, .5), quantile(without, .95), answered, rounds)
-	if err := os.Remove(config); err != nil {
-		return err
-	}
-	if _, _, err := ask(5000); err != nil { // starts the daemon
-		return err
-	}
-	if err := b.ready(); err != nil {
-		return err
-	}
-	with, answered, err := measure(1000)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("hook with daemon: p50 %v, p95 %v, %d of %d answered\n", quantile(with, .5), quantile(with, .95), answered, rounds)
-	var bare []time.Duration
-	for range rounds {
-		_, took, err := b.memcore("", "version")
-		if err != nil {
-			return err
-		}
-		bare = append(bare, took)
-	}
-	fmt.Printf("memcore version: p50 %v\n", quantile(bare, .5))
 	return nil
 }
 
