@@ -7,7 +7,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/lab/internal/figures"
+	"github.com/memcore/memcore/lab/internal/laptop"
 )
 
 var (
@@ -41,7 +41,7 @@ func main() {
 }
 
 // A bench is a home and a project.
-type bench struct{ home, project string }
+type bench struct{ laptop.Laptop }
 
 func run() (err error) {
 	base := *keep
@@ -51,7 +51,7 @@ func run() (err error) {
 		}
 		defer os.RemoveAll(base)
 	}
-	b := bench{home: filepath.Join(base, "home"), project: filepath.Join(base, "project")}
+	b := bench{laptop.In(base)}
 	all := strings.Split(*builds, ",")
 	if err := b.prepare(all[0]); err != nil {
 		return err
@@ -85,16 +85,13 @@ func occupy(n int) (stop func()) {
 // prepare makes and indexes the logs, and records prompts of earlier sessions, unless an earlier run
 // did.
 func (b bench) prepare(memcore string) error {
-	if _, err := os.Stat(filepath.Join(b.home, ".claude")); err == nil {
+	if _, err := os.Stat(filepath.Join(b.Home, ".claude")); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Join(b.project, ".git"), 0o755); err != nil {
+	if err := b.WriteLogs(*logs); err != nil {
 		return err
 	}
-	if err := b.writeLogs(*logs); err != nil {
-		return err
-	}
-	if _, err := b.process(memcore, "", false, "index", "--conversations", "--quiet"); err != nil {
+	if _, err := b.Run(memcore, "", false, nil, "index", "--conversations", "--quiet"); err != nil {
 		return err
 	}
 	for n := range 60 {
@@ -105,39 +102,12 @@ func (b bench) prepare(memcore string) error {
 	return nil
 }
 
-// A took is what a process took, and whether it had an answer.
-type took struct {
-	wall, processor time.Duration
-	memory          int64 // KB at most
-	answered        bool
+func (b bench) prompt(memcore, session string, n int, daemon bool) (laptop.Took, error) {
+	return b.Run(memcore, fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":%q}`, session, b.Project, laptop.Question(n, *logs)), daemon, nil, "hook", "claude-code")
 }
 
-// process runs memcore, without a daemon unless one may be asked and started.
-func (b bench) process(memcore, stdin string, daemon bool, args ...string) (took, error) {
-	command := exec.Command(memcore, args...)
-	command.Dir, command.Stdin = b.project, strings.NewReader(stdin)
-	command.Env = []string{"HOME=" + b.home, "PATH=" + os.Getenv("PATH")}
-	if !daemon {
-		command.Env = append(command.Env, "MEMCORE_DAEMON_START=false")
-	}
-	var out, problems bytes.Buffer
-	command.Stdout, command.Stderr = &out, &problems
-	begun := time.Now()
-	err := command.Run()
-	t := took{wall: time.Since(begun), answered: out.Len() > 0}
-	if err != nil {
-		return t, fmt.Errorf("%s %v: %w: %s", memcore, args, err, problems.String())
-	}
-	t.processor, t.memory = command.ProcessState.UserTime()+command.ProcessState.SystemTime(), mostMemory(command.ProcessState)
-	return t, nil
-}
-
-func (b bench) prompt(memcore, session string, n int, daemon bool) (took, error) {
-	return b.process(memcore, fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":%q}`, session, b.project, question(n)), daemon, "hook", "claude-code")
-}
-
-func (b bench) sessionStart(memcore, session string) (took, error) {
-	return b.process(memcore, fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":"SessionStart","source":"startup"}`, session, b.project), true, "hook", "claude-code")
+func (b bench) sessionStart(memcore, session string) (laptop.Took, error) {
+	return b.Run(memcore, fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":"SessionStart","source":"startup"}`, session, b.Project), true, nil, "hook", "claude-code")
 }
 
 // atStart ends the daemon, begins a session and sends its prompts one after another.
@@ -160,16 +130,16 @@ func (b bench) atStart(all []string) error {
 				if err != nil {
 					return err
 				}
-				times = append(times, t.wall)
-				if t.answered {
+				times = append(times, t.Wall)
+				if t.Answered {
 					answered++
 				}
-				if t.wall > budget {
+				if t.Wall > budget {
 					late++
 				}
 			}
 			fmt.Printf("start of the daemon: session begins after %v, answered %v; %d prompts: %d answered, %d late, first %v, p50 %v, longest %v  %s\n",
-				milliseconds(began.wall), began.answered, prompts, answered, late, milliseconds(times[0]), milliseconds(figures.Quantile(times, .5)), milliseconds(figures.Quantile(times, 1)), memcore)
+				laptop.Rounded(began.Wall), began.Answered, prompts, answered, late, laptop.Rounded(times[0]), laptop.Rounded(figures.Quantile(times, .5)), laptop.Rounded(figures.Quantile(times, 1)), memcore)
 		}
 	}
 	return nil
@@ -177,8 +147,8 @@ func (b bench) atStart(all []string) error {
 
 // stop ends the daemon, and forgets that it was late.
 func (b bench) stop(memcore string) error {
-	_, err := b.process(memcore, "", true, "serve", "--stop")
-	late := os.Remove(filepath.Join(b.home, ".cache", "memcore", "run", "silent"))
+	_, err := b.Run(memcore, "", true, nil, "serve", "--stop")
+	late := os.Remove(filepath.Join(b.Home, ".cache", "memcore", "run", "silent"))
 	if errors.Is(late, os.ErrNotExist) {
 		late = nil
 	}
@@ -188,7 +158,7 @@ func (b bench) stop(memcore string) error {
 // withDaemon measures prompts of one session, by turns of ten with each program and its daemon.
 func (b bench) withDaemon(all []string) error {
 	const turn = 10
-	of := map[string][]took{}
+	of := map[string][]laptop.Took{}
 	for round := range (*rounds + turn - 1) / turn {
 		for _, memcore := range all {
 			if err := b.stop(memcore); err != nil {
@@ -209,7 +179,7 @@ func (b bench) withDaemon(all []string) error {
 		}
 	}
 	for _, memcore := range all {
-		report("prompt, daemon up", of[memcore], memcore)
+		laptop.Report("prompt, daemon up", of[memcore], memcore)
 	}
 	return b.stop(all[0])
 }
@@ -218,14 +188,16 @@ func (b bench) withDaemon(all []string) error {
 func (b bench) alone(all []string) error {
 	steps := []struct {
 		what string
-		run  func(memcore string, n int) (took, error)
+		run  func(memcore string, n int) (laptop.Took, error)
 	}{
-		{"prompt, no daemon", func(memcore string, n int) (took, error) { return b.prompt(memcore, "alone", n, false) }},
-		{"search", func(memcore string, n int) (took, error) { return b.process(memcore, "", false, "search", question(n)) }},
-		{"version", func(memcore string, n int) (took, error) { return b.process(memcore, "", false, "version") }},
+		{"prompt, no daemon", func(memcore string, n int) (laptop.Took, error) { return b.prompt(memcore, "alone", n, false) }},
+		{"search", func(memcore string, n int) (laptop.Took, error) {
+			return b.Run(memcore, "", false, nil, "search", laptop.Question(n, *logs))
+		}},
+		{"version", func(memcore string, n int) (laptop.Took, error) { return b.Run(memcore, "", false, nil, "version") }},
 	}
 	for _, step := range steps {
-		of := map[string][]took{}
+		of := map[string][]laptop.Took{}
 		for n := range *rounds {
 			for _, memcore := range all {
 				t, err := step.run(memcore, n)
@@ -236,26 +208,8 @@ func (b bench) alone(all []string) error {
 			}
 		}
 		for _, memcore := range all {
-			report(step.what, of[memcore], memcore)
+			laptop.Report(step.what, of[memcore], memcore)
 		}
 	}
 	return nil
 }
-
-func report(what string, all []took, memcore string) {
-	if len(all) == 0 {
-		return
-	}
-	var wall, processor []time.Duration
-	answered, memory := 0, int64(0)
-	for _, t := range all {
-		wall, processor, memory = append(wall, t.wall), append(processor, t.processor), max(memory, t.memory)
-		if t.answered {
-			answered++
-		}
-	}
-	fmt.Printf("%s: processor p50 %v, wall p50 %v, p95 %v, at most %d MB, %d of %d answered  %s\n", what,
-		milliseconds(figures.Quantile(processor, .5)), milliseconds(figures.Quantile(wall, .5)), milliseconds(figures.Quantile(wall, .95)), memory>>10, answered, len(all), memcore)
-}
-
-func milliseconds(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

@@ -1,4 +1,4 @@
-package main
+package laptop
 
 import (
 	"encoding/json"
@@ -18,23 +18,28 @@ var words = strings.Fields(`harbour ferry staging database port deploy release b
 // openings of requests.
 var openings = []string{"Please fix this: ", "We decided that ", "Why does this happen? ", "From now on, always use "}
 
-// decision is what the user says once in a log, and question asks for it.
+// decision is what the user says once in a log, and Question asks for it.
 func decision(n int) string {
 	return fmt.Sprintf("We decided that harbour%d listens on port %d, behind the %s.", n, 10_000+n, words[n%len(words)])
 }
 
-func question(n int) string {
-	return fmt.Sprintf("which port does harbour%d listen on?", n%*logs)
+// Question asks for what the user says in one of the logs.
+func Question(n, sessions int) string {
+	return fmt.Sprintf("which port does harbour%d listen on?", n%sessions)
 }
 
-// writeLogs writes sessions of Claude Code, six hours apart, as one a file of about 100 KB.
-func (b bench) writeLogs(sessions int) error {
-	folder := filepath.Join(b.home, ".claude", "projects", strings.ReplaceAll(b.project, string(filepath.Separator), "-"))
+// WriteLogs makes the project, a repository, and writes its sessions of Claude Code, six hours
+// apart, as one a file of about 100 KB.
+func (l Laptop) WriteLogs(sessions int) error {
+	if err := os.MkdirAll(filepath.Join(l.Project, ".git"), 0o755); err != nil {
+		return err
+	}
+	folder := filepath.Join(l.Home, ".claude", "projects", strings.ReplaceAll(l.Project, string(filepath.Separator), "-"))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	for n := range sessions {
-		text, end, err := b.log(n)
+		text, end, err := l.log(n)
 		if err != nil {
 			return err
 		}
@@ -49,7 +54,7 @@ func (b bench) writeLogs(sessions int) error {
 	return nil
 }
 
-func (b bench) log(n int) (text []byte, end time.Time, err error) {
+func (l Laptop) log(n int) (text []byte, end time.Time, err error) {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	sentences := func(least, most int) string {
 		var all strings.Builder
@@ -68,7 +73,7 @@ func (b bench) log(n int) (text []byte, end time.Time, err error) {
 		at = at.Add(time.Minute)
 		id := fmt.Sprintf("%08d-%04d", n, turn)
 		line := map[string]any{"parentUuid": parent, "uuid": id, "sessionId": fmt.Sprintf("%08d-0000-4000-8000-000000000000", n),
-			"cwd": b.project, "timestamp": at.Format(time.RFC3339), "version": "2.0.0", "type": "assistant"}
+			"cwd": l.Project, "timestamp": at.Format(time.RFC3339), "version": "2.0.0", "type": "assistant"}
 		message := func(role string, content any) {
 			line["type"], line["message"] = role, map[string]any{"role": role, "content": content}
 		}
