@@ -48,7 +48,7 @@ func NewCutter(o CutterOptions) (*Cutter, error) {
 	if o.Embedder != nil {
 		counter = o.Embedder.Fingerprint()
 	}
-	c.fingerprint = fmt.Sprintf("v10/%d/%d/%d/%s%s/digest%d", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, c.redaction(), digest.Version)
+	c.fingerprint = fmt.Sprintf("v11/%d/%d/%d/%s%s/digest%d", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, c.redaction(), digest.Version)
 	return c, nil
 }
 

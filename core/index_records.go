@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/store"
 )
 
@@ -65,7 +67,7 @@ func recordOf(doc source.Document, said noteDate, c chunker.Chunk) store.Record 
 	if at.IsZero() && doc.Kind != source.KindConversation {
 		at = cmp.Or(dateOf(c.Headings, said, doc.ModTime).At, doc.ModTime)
 	}
-	return store.Record{
+	r := store.Record{
 		ID:        c.ID,
 		Scope:     doc.Scope,
 		Kind:      doc.Kind,
@@ -82,16 +84,53 @@ func recordOf(doc source.Document, said noteDate, c chunker.Chunk) store.Record 
 		Hash:      c.Hash,
 		Tokens:    c.Tokens,
 	}
+	if r.Kind == source.KindConversation && len(r.Headings) > 0 {
+		r.Hash = fullHash(EmbeddingText(r))
+	}
+	return r
 }
 
-// EmbeddingText is what a record's Vector and Hash are made from.
+// EmbeddingText is what a record's Vector and Hash are made from. Of a passage of an agent's log that
+// is how the request and the passage begin: docs/dev/relevance.md has the figures.
 func EmbeddingText(r store.Record) string {
-	at := r.Time
-	speaker := r.Speaker
-	if r.Kind != source.KindConversation || len(r.Headings) > 0 {
-		at, speaker = time.Time{}, "" // the time of a file or of an agent's turn is not part of its meaning
+	switch {
+	case r.Kind == source.KindConversation && len(r.Headings) > 0:
+		request := excerpt.Words(r.Headings[0], embeddedRequest)
+		return chunker.EmbeddingText([]string{request}, "", time.Time{}, beginning(r.Text, embeddedPassage))
+	case r.Kind == source.KindConversation:
+		return chunker.EmbeddingText(nil, r.Speaker, r.Time, r.Text)
 	}
-	return chunker.EmbeddingText(r.Headings, speaker, at, r.Text)
+	return chunker.EmbeddingText(r.Headings, "", time.Time{}, r.Text) // the time of a file is not part of its meaning
+}
+
+// Bytes that are embedded of a log's request, and of a passage that answers it.
+const (
+	embeddedRequest = 128
+	embeddedPassage = 400
+)
+
+// marks are those of Markdown anywhere in a line.
+var marks = strings.NewReplacer("**", "", "__", "", "`", "", "|", " ")
+
+// beginning returns the first words of a text in at most max bytes, without marks of Markdown: each
+// of them would cost as much as a word.
+func beginning(text string, max int) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		if b.Len() > max {
+			break
+		}
+		for word := range strings.FieldsSeq(marks.Replace(line)) {
+			if word = strings.TrimLeft(word, "#>*+-=_~"); word == "" {
+				continue
+			}
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(word)
+		}
+	}
+	return excerpt.Words(b.String(), max)
 }
 
 func sameRecord(old, now store.Record) bool {

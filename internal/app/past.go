@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/workspace"
+	"github.com/memcore/memcore/store"
 )
 
 // PastSessions counts the conversations that agents keep of a workspace.
@@ -86,7 +88,7 @@ func embeddedTexts(name string, content source.Content) (texts []string) {
 		chunks = chunker.Conversation(name, content.Turns, chunker.Options{})
 	}
 	for _, c := range chunks {
-		texts = append(texts, chunker.EmbeddingText(c.Headings, c.Speaker, time.Time{}, c.Text))
+		texts = append(texts, core.EmbeddingText(store.Record{Kind: source.KindConversation, Headings: c.Headings, Speaker: c.Speaker, Text: c.Text}))
 	}
 	return texts
 }
