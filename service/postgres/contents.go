@@ -27,9 +27,6 @@ type cache struct {
 	bytes int64
 	most  int64
 	held  *lru.LRU[int64, *held] // by scope
-	// server is where connections lead. Of another one, or one that was started again, the numbers
-	// of transactions may be others.
-	server string
 }
 
 // A held is what is kept of a scope. It is never changed, but for loading.
@@ -37,6 +34,7 @@ type held struct {
 	loading sync.Mutex // held by the one who reads all of it
 	model   int16
 	seen    string // the snapshot of the last look; "" before the first
+	server  string // where it looked
 	looked  time.Time
 	part    *keyword.Part
 	layer   *core.Layer
@@ -57,22 +55,6 @@ func newCache(most int64) *cache {
 	c := &cache{most: most}
 	c.held, _ = lru.NewLRU(1<<20, func(_ int64, h *held) { c.bytes -= h.bytes() }) // fails for sizes below 1
 	return c
-}
-
-// connected empties the cache if a new connection leads to another server.
-func (c *cache) connected(ctx context.Context, connection *pgx.Conn) error {
-	var server string
-	err := connection.QueryRow(ctx, `select pg_postmaster_start_time()::text || pg_is_in_recovery()::text || coalesce(inet_server_addr()::text, '')`).Scan(&server)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if server != c.server {
-		c.held.Purge()
-		c.server, c.bytes = server, 0
-	}
-	return nil
 }
 
 // removalsKept is how old a held may be: what was removed before is no longer known.
@@ -164,25 +146,22 @@ func (db *DB) wordsOf(s session, model int16, now []*held) words {
 	}), db, s, model, missed}
 }
 
-// maxLooks bounds how often a question is asked again.
-const maxLooks = 4
-
 // Match implements store.KeywordSearch. A document that is written again while it is asked for has
-// other records then, so that it would not be found at all: the question is asked of what there is
-// now.
+// other records then, so that it would not be found at all: the question is asked again, of one state
+// of the database.
 func (w words) Match(ctx context.Context, query string, k int, f store.Filter) (store.Matches, error) {
-	for range maxLooks {
-		matches, err := w.Reader.Match(ctx, query, k, f)
-		if err != nil || !w.missed.Load() {
-			return matches, err
-		}
-		now, err := w.db.look(ctx, w.session, w.model)
-		if err != nil {
-			return matches, err
-		}
-		w = w.db.wordsOf(w.session, w.model, now)
+	matches, err := w.Reader.Match(ctx, query, k, f)
+	if err != nil || !w.missed.Load() {
+		return matches, err
 	}
-	return w.Reader.Match(ctx, query, k, f)
+	err = w.db.readTogether(ctx, w.session, func(ctx context.Context) error {
+		now, err := w.db.update(ctx, w.session, w.model, w.db.cache.of(w.session.scopes, w.model))
+		if err == nil {
+			matches, err = w.db.wordsOf(w.session, w.model, now).Reader.Match(ctx, query, k, f)
+		}
+		return err
+	})
+	return matches, err
 }
 
 // Document implements store.KeywordSearch.
@@ -242,28 +221,42 @@ func (h *held) isNew() bool { return h.seen == "" }
 
 // update returns what scopes hold after what has changed since.
 func (db *DB) update(ctx context.Context, s session, model int16, before []*held) ([]*held, error) {
-	seen := make([]string, len(before))
-	for i, h := range before {
-		if seen[i] = h.seen; h.isNew() {
-			seen[i] = never
+	since := slices.Clone(before)
+	var found changes
+	for known := false; !known; {
+		seen := make([]string, len(since))
+		for i, h := range since {
+			if seen[i] = h.seen; h.isNew() {
+				seen[i] = never
+			}
 		}
-	}
-	found, err := db.changes(ctx, s, seen)
-	if err != nil {
-		return nil, err
+		var err error
+		if found, err = db.changes(ctx, s, seen); err != nil {
+			return nil, err
+		}
+		known = true
+		for i, h := range since {
+			if !h.isNew() && h.server != found.server {
+				since[i], known = &held{model: model}, false
+			}
+		}
 	}
 	now := make([]*held, len(before))
 	for i, scope := range s.scopes {
-		now[i] = before[i].with(found.of[scope], found.snapshot, model)
+		now[i] = since[i].with(found.of[scope], found, model)
 		db.cache.keep(scope, before[i], now[i])
 	}
 	return now, nil
 }
 
+// serverID tells servers apart whose numbers of transactions may be others: another one, one that was
+// started again, and one that went on after the crash of a connection, which resets its statistics.
+const serverID = `concat(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time(), pg_is_in_recovery(), inet_server_addr())`
+
 // changes are those of scopes since snapshots.
 type changes struct {
-	snapshot string
-	of       map[int64]*change
+	snapshot, server string
+	of               map[int64]*change
 }
 
 // A change is that of a scope.
@@ -304,7 +297,7 @@ func (db *DB) changes(ctx context.Context, s session, seen []string) (changes, e
 		if slices.Contains(seen, never) {
 			b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, maxStatement.Milliseconds()))
 		}
-		b.Queue(`select pg_current_snapshot()::text`).QueryRow(func(row pgx.Row) error { return row.Scan(&found.snapshot) })
+		b.Queue(`select pg_current_snapshot()::text, ` + serverID).QueryRow(func(row pgx.Row) error { return row.Scan(&found.snapshot, &found.server) })
 		b.Queue(`select x.scope, x.path, x.xid`+since+`removal x on `+sinceThen, s.scopes, seen, least).Query(func(rows pgx.Rows) error {
 			var scope int64
 			var path string
@@ -380,8 +373,8 @@ func (db *DB) analyse(ctx context.Context, s session, ids []string, c *change) e
 }
 
 // with returns what is held after a change.
-func (h *held) with(c *change, snapshot string, model int16) *held {
-	now := &held{model: model, seen: snapshot, looked: time.Now(), part: h.part, layer: h.layer, changed: h.changed}
+func (h *held) with(c *change, found changes, model int16) *held {
+	now := &held{model: model, seen: found.snapshot, server: found.server, looked: time.Now(), part: h.part, layer: h.layer, changed: h.changed}
 	if now.layer == nil {
 		now.layer = core.NewLayer(nil)
 	}

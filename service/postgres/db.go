@@ -41,9 +41,10 @@ type Options struct {
 
 // A DB is safe for concurrent use. Any number of processes may have one.
 type DB struct {
-	pool  *pgxpool.Pool
-	log   *slog.Logger
-	cache *cache
+	pool    *pgxpool.Pool
+	log     *slog.Logger
+	cache   *cache
+	timeout time.Duration
 
 	models sync.Map // numbers by fingerprint
 	shares shares
@@ -74,7 +75,7 @@ func Open(ctx context.Context, dsn string, o Options) (*DB, error) {
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = 256 << 20
 	}
-	db := &DB{log: o.Logger, cache: newCache(o.CacheBytes), shares: shares{most: max(1, o.Connections/2), of: map[int64]*share{}}}
+	db := &DB{log: o.Logger, timeout: o.Timeout, cache: newCache(o.CacheBytes), shares: shares{most: max(1, o.Connections/2), of: map[int64]*share{}}}
 	config.MaxConns = int32(o.Connections)
 	parameters := config.ConnConfig.RuntimeParams
 	parameters["application_name"] = "memcore-service"
@@ -85,7 +86,7 @@ func Open(ctx context.Context, dsn string, o Options) (*DB, error) {
 	config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 2 * time.Second}
 	}
-	config.AfterConnect = db.cache.connected
+	config.ConnConfig.OnNotice = noteWarning
 	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
@@ -194,10 +195,43 @@ func arrayOf(numbers []int64) string {
 // read sends the statements that queue adds in one round trip. All of them see one state.
 func (db *DB) read(ctx context.Context, s session, queue func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
-	s.begin(b, "isolation level repeatable read read only")
+	if c, together := ctx.Value(togetherKey{}).(*pgxpool.Conn); together {
+		queue(b)
+		return failed(ctx, c.SendBatch(ctx, b).Close())
+	}
+	s.begin(b, readOnly)
 	queue(b)
 	b.Queue("commit")
 	return failed(ctx, db.shares.within(ctx, s.tenant, func() error { return db.pool.SendBatch(ctx, b).Close() }))
+}
+
+const readOnly = "isolation level repeatable read read only"
+
+type togetherKey struct{}
+
+// readTogether calls do with a context in which all that read gets is of one state, one after
+// another.
+func (db *DB) readTogether(ctx context.Context, s session, do func(context.Context) error) error {
+	return failed(ctx, db.shares.within(ctx, s.tenant, func() error {
+		return db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+			b := &pgx.Batch{}
+			s.begin(b, readOnly)
+			err := c.SendBatch(ctx, b).Close()
+			if err == nil {
+				err = do(context.WithValue(ctx, togetherKey{}, c))
+			}
+			return errors.Join(err, rollback(ctx, c))
+		})
+	}))
+}
+
+// rollback ends a transaction, unless the connection has.
+func rollback(ctx context.Context, c *pgxpool.Conn) error {
+	if c.Conn().IsClosed() {
+		return nil
+	}
+	_, err := c.Exec(context.WithoutCancel(ctx), "rollback")
+	return err
 }
 
 // write is read for changes: all are made, durably, or none, as after an error of a callback.
@@ -209,16 +243,35 @@ func (db *DB) write(ctx context.Context, s session, queue func(*pgx.Batch)) erro
 			queue(b)
 			err := c.SendBatch(ctx, b).Close()
 			if err != nil {
-				if !c.Conn().IsClosed() {
-					_, failed := c.Exec(context.WithoutCancel(ctx), "rollback")
-					err = errors.Join(err, failed)
-				}
-				return err
+				return errors.Join(err, rollback(ctx, c))
 			}
-			_, err = c.Exec(ctx, "commit")
-			return err
+			return db.commit(ctx, c)
 		})
 	}))
+}
+
+// commit waits for a synchronous replica, too, which no time-out of statements bounds.
+func (db *DB) commit(ctx context.Context, c *pgxpool.Conn) error {
+	inTime, stop := context.WithTimeout(ctx, db.timeout)
+	defer stop()
+	about := c.Conn().PgConn().CustomData()
+	delete(about, warning)
+	_, err := c.Exec(inTime, "commit")
+	if said, warned := about[warning]; warned || err != nil && inTime.Err() != nil && ctx.Err() == nil {
+		err = kind.As(kind.Unavailable, errors.Join(fmt.Errorf("the change may be there, and may be lost with the server: %v", said), err))
+	}
+	return err
+}
+
+// warning is the last one in what a connection says of itself.
+const warning = "warning"
+
+// noteWarning keeps warnings for commit, which succeeds with one if the server no longer waits for a
+// synchronous replica.
+func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
+	if n.SeverityUnlocalized == "WARNING" {
+		c.CustomData()[warning] = n.Message
+	}
 }
 
 // shares keep a tenant whose statements take long, or wait for each other, from holding all

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -417,4 +418,50 @@ func TestReplica(t *testing.T) {
 	w.db = follower
 	w.put(w.as("ann"), "a.md", "tea of the new one")
 	require.Equal(t, []string{"tea of the new one"}, w.matching(follower, w.as("ann"), "tea"))
+}
+
+// Numbers of transactions that a crash has lost are used again. What is held of the time before does
+// not hide what has them now, also if only a connection crashed and the server went on.
+func TestNumbersOfTransactionsAreUsedAgain(t *testing.T) {
+	server := postgrestest.New(t, "fsync=on")
+	w := newWorldOn(t, server.Database)
+	w.put(w.as("ann"), "a.md", "tea")
+	p := w.as("ann")
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	for range 50 {
+		_, err = c.Exec(t.Context(), `begin; select pg_current_xact_id(); rollback`)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"tea"}, w.matching(w.db, p, "tea"))
+	require.NoError(t, syscall.Kill(int(c.PgConn().PID()), syscall.SIGKILL))
+	require.Error(t, c.Ping(t.Context()))
+	require.Eventually(t, func() bool {
+		_, _, err := w.db.Usage(t.Context(), w.acme.ID)
+		return err == nil
+	}, 20*time.Second, 20*time.Millisecond)
+	w.put(p, "a.md", "tea again")
+	require.Equal(t, []string{"tea again"}, w.matching(w.db, p, "tea"))
+}
+
+// A commit that a synchronous replica may not have is not acknowledged.
+func TestCommitsWaitForTheReplica(t *testing.T) {
+	server := postgrestest.New(t, "fsync=on")
+	w := newWorldOn(t, server.Database)
+	replica := server.Replica(t)
+	require.NoError(t, server.Synchronous())
+	p := w.as("ann")
+	w.put(p, "a.md", "tea")
+	require.NoError(t, replica.Kill())
+	hasty, err := postgres.Open(t.Context(), w.node, postgres.Options{Timeout: 500 * time.Millisecond})
+	require.NoError(t, err)
+	defer hasty.Close()
+	_, err = hasty.Write(t.Context(), p, []postgres.Change{{Path: "b.md", Text: "tea"}}, written)
+	require.Equal(t, kind.Unavailable, kind.Of(err), err)
+	require.NoError(t, replica.Start())
+	require.NoError(t, server.Synchronous())
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	_, err = hasty.Write(ctx, p, []postgres.Change{{Path: "c.md", Text: "tea"}}, written)
+	require.NoError(t, err)
 }

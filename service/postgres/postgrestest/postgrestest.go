@@ -60,7 +60,7 @@ func New(t testing.TB, more ...string) *Server {
 	t.Helper()
 	s, err := start(t, more...)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.remove() }) // the test may have ended it
+	t.Cleanup(func() { _ = s.Remove() }) // the test may have ended it
 	return s
 }
 
@@ -94,13 +94,13 @@ func start(t testing.TB, more ...string) (*Server, error) {
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
 	if err := s.Start(); err != nil {
-		return nil, errors.Join(err, s.remove())
+		return nil, errors.Join(err, s.Remove())
 	}
 	if err := s.run("postgres", `create database `+template); err != nil {
-		return nil, errors.Join(err, s.remove())
+		return nil, errors.Join(err, s.Remove())
 	}
 	if err := postgres.Migrate(context.Background(), s.DSN(owner, template)); err != nil {
-		return nil, errors.Join(err, s.remove())
+		return nil, errors.Join(err, s.Remove())
 	}
 	return s, s.run("postgres", `create role `+nodeRole+` login in role memcore_node`)
 }
@@ -118,8 +118,51 @@ func (s *Server) Replica(t testing.TB) *Server {
 	out, err := s.command("pg_basebackup", "-h", s.folder, "-U", owner, "-D", r.Data(), "-R", "-c", "fast").CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.NoError(t, r.Start())
-	t.Cleanup(func() { _ = r.remove() }) // the test may have ended it
+	t.Cleanup(func() { _ = r.Remove() }) // the test may have ended it
 	return r
+}
+
+// Synchronous lets each commit wait for a replica. It returns once one has all that there is.
+func (s *Server) Synchronous() error {
+	if err := s.waitForReplica("*"); err != nil {
+		return err
+	}
+	var err error
+	for range 600 {
+		var has bool
+		if has, err = s.ask(`select exists (select from pg_stat_replication where sync_state = 'sync' and flush_lsn >= pg_current_wal_flush_lsn())`); has {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("no replica follows: %w", err)
+}
+
+// Promote makes a replica a server of its own, whose commits wait for no other.
+func (s *Server) Promote() error {
+	if promoted, err := s.ask(`select pg_promote()`); err != nil || !promoted {
+		return fmt.Errorf("the replica was not promoted: %w", err)
+	}
+	return s.waitForReplica("")
+}
+
+// waitForReplica names the replicas that commits wait for.
+func (s *Server) waitForReplica(names string) error {
+	err := s.run("postgres", `alter system set synchronous_standby_names = '`+names+`'`)
+	if err == nil {
+		_, err = s.ask(`select pg_reload_conf()`)
+	}
+	return err
+}
+
+func (s *Server) ask(question string) (yes bool, err error) {
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, s.DSN(owner, "postgres"))
+	if err != nil {
+		return false, err
+	}
+	err = errors.Join(c.QueryRow(ctx, question).Scan(&yes), c.Close(ctx))
+	return yes, err
 }
 
 // Data is the folder with the tables.
@@ -171,7 +214,11 @@ func (s *Server) end(signal os.Signal) error {
 	return nil
 }
 
-func (s *Server) remove() error { return errors.Join(s.Kill(), os.RemoveAll(s.folder)) }
+// Remove ends the server for good.
+func (s *Server) Remove() error { return errors.Join(s.Kill(), os.RemoveAll(s.folder)) }
+
+// Socket is where the server listens.
+func (s *Server) Socket() string { return filepath.Join(s.folder, ".s.PGSQL.5432") }
 
 // DSN returns the address of a database.
 func (s *Server) DSN(role, database string) string {
@@ -188,7 +235,7 @@ const (
 // run executes a statement as the owner of a database.
 func (s *Server) run(database, statement string) error {
 	ctx := context.Background()
-	c, err := pgx.Connect(ctx, s.DSN(owner, database))
+	c, err := pgx.Connect(ctx, s.DSN(owner, database)+" synchronous_commit=local") // a replica may have ended before
 	if err != nil {
 		return err
 	}
@@ -217,7 +264,7 @@ var shared struct {
 func Main(m *testing.M) int {
 	defer func() {
 		if shared.server != nil {
-			_ = shared.server.remove() // the tests have ended
+			_ = shared.server.Remove() // the tests have ended
 		}
 	}()
 	return m.Run()
