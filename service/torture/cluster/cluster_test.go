@@ -62,7 +62,7 @@ const documentsPerTenant = 3
 
 // counts are what came of an attack.
 type counts struct {
-	writes, unknown, reads, searches, refused, kills, crashes, stops, cuts atomic.Int64
+	writes, unknown, reads, searches, refused, kills, crashes, failovers, replicas, stops, cuts atomic.Int64
 
 	mu   sync.Mutex
 	said map[string]int // by what a service that does not answer says
@@ -102,6 +102,7 @@ func TestCluster(t *testing.T) {
 	making.Wait()
 	require.False(t, t.Failed())
 
+	m.follow()
 	c := counts{said: map[string]int{}}
 	ctx, stop := context.WithTimeout(t.Context(), time.Duration(minutes)*time.Minute)
 	defer stop()
@@ -127,14 +128,24 @@ func TestCluster(t *testing.T) {
 	for i, tn := range tenants {
 		m.check(t, tn, i < setting("MEMCORE_CLUSTER_COMPARED", 5))
 	}
-	t.Logf("cluster: %d tenants, %d minutes: %d writes acknowledged, %d without an answer, %d reads, %d searches, %d refused; %d kills of nodes, %d crashes and restarts of the server, %d stops, %d cuts of the link",
-		most, minutes, c.writes.Load(), c.unknown.Load(), c.reads.Load(), c.searches.Load(), c.refused.Load(), c.kills.Load(), c.crashes.Load(), c.stops.Load(), c.cuts.Load())
+	t.Logf("cluster: %d tenants, %d minutes: %d writes acknowledged, %d without an answer, %d reads, %d searches, %d refused; %d kills of nodes, %d crashes and restarts of the server, %d failovers, %d crashes of the replica, %d stops, %d cuts of the link",
+		most, minutes, c.writes.Load(), c.unknown.Load(), c.reads.Load(), c.searches.Load(), c.refused.Load(), c.kills.Load(), c.crashes.Load(), c.failovers.Load(), c.replicas.Load(), c.stops.Load(), c.cuts.Load())
 	for _, why := range slices.Sorted(maps.Keys(c.said)) {
 		t.Logf("not answered: %d × %s", c.said[why], why)
 	}
 	for what, n := range map[string]int64{"writes": c.writes.Load(), "reads": c.reads.Load(), "searches": c.searches.Load(), "kills": c.kills.Load()} {
 		require.NotZero(t, n, what)
 	}
+}
+
+// busy tenants have half the load.
+const busy = 3
+
+func anyTenant(tenants []*tenant) *tenant {
+	if rand.IntN(2) == 0 {
+		return tenants[rand.IntN(min(busy, len(tenants)))]
+	}
+	return tenants[rand.IntN(len(tenants))]
 }
 
 func (m *machine) anyNode() *node { return m.nodes[rand.IntN(len(m.nodes))] }
@@ -179,7 +190,7 @@ func (d *counted) note(t *testing.T, c *counts, count int, r reply, err error) {
 // write counts documents up. One writer has a document at a time, as one session of an agent has.
 func (m *machine) write(ctx context.Context, t *testing.T, c *counts, tenants []*tenant) {
 	for ctx.Err() == nil {
-		tn := tenants[rand.IntN(len(tenants))]
+		tn := anyTenant(tenants)
 		d := tn.documents[rand.IntN(len(tn.documents))]
 		if !d.mu.TryLock() {
 			continue
@@ -197,7 +208,7 @@ var pairs = []string{"pair/left.md", "pair/right.md"}
 // changePair counts two documents up in one step.
 func (m *machine) changePair(ctx context.Context, t *testing.T, c *counts, tenants []*tenant) {
 	for ctx.Err() == nil {
-		tn := tenants[rand.IntN(len(tenants))]
+		tn := anyTenant(tenants)
 		d := &tn.pair
 		if !d.mu.TryLock() {
 			continue
@@ -222,7 +233,7 @@ func (m *machine) changePair(ctx context.Context, t *testing.T, c *counts, tenan
 // read looks for documents and hits that are older than what was acknowledged before.
 func (m *machine) read(ctx context.Context, t *testing.T, c *counts, tenants []*tenant) {
 	for ctx.Err() == nil {
-		tn := tenants[rand.IntN(len(tenants))]
+		tn := anyTenant(tenants)
 		d := tn.documents[rand.IntN(len(tn.documents))]
 		if !d.mu.TryLock() {
 			continue
@@ -266,7 +277,7 @@ func (m *machine) read(ctx context.Context, t *testing.T, c *counts, tenants []*
 // changeShared counts a document up that others change too: each success adds exactly one.
 func (m *machine) changeShared(ctx context.Context, t *testing.T, c *counts, tenants []*tenant) {
 	for ctx.Err() == nil {
-		tn := tenants[rand.IntN(min(3, len(tenants)))]
+		tn := tenants[rand.IntN(min(busy, len(tenants)))]
 		d, n := &tn.shared, m.anyNode()
 		before, err := n.ask(ctx, tn.key, "GET", tn.name+"/documents/"+d.path, "")
 		count, condition := 0, []string{"If-None-Match", "*"}
@@ -284,11 +295,12 @@ func (m *machine) changeShared(ctx context.Context, t *testing.T, c *counts, ten
 	}
 }
 
-// disturb kills and stops nodes, crashes and restarts the server, and cuts the link until ctx ends.
+// disturb kills and stops nodes, crashes, restarts and loses the server, crashes its replica, and
+// cuts the link until ctx ends.
 func (m *machine) disturb(ctx context.Context, t *testing.T, c *counts) {
 	for ctx.Err() == nil {
 		n := m.anyNode()
-		switch rand.IntN(6) {
+		switch rand.IntN(9) {
 		case 0, 1:
 			n.kill()
 			c.kills.Add(1)
@@ -309,15 +321,27 @@ func (m *machine) disturb(ctx context.Context, t *testing.T, c *counts) {
 			m.link.delay.Store(int64(rand.IntN(100)) * int64(time.Millisecond))
 			time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
 			m.link.delay.Store(0)
-		case 5:
+		case 5, 6:
+			c.crashes.Add(1)
 			end := m.database.Kill
-			if rand.IntN(3) == 0 {
+			switch rand.IntN(3) {
+			case 0:
 				end = m.database.Stop
+			case 1:
+				m.crashConnection(ctx)
+				continue
 			}
 			assert.NoError(t, end())
-			c.crashes.Add(1)
 			time.Sleep(time.Duration(rand.IntN(1000)) * time.Millisecond)
 			assert.NoError(t, m.database.Start())
+		case 7:
+			m.failOver()
+			c.failovers.Add(1)
+		case 8: // commits wait meanwhile
+			assert.NoError(t, m.standby.Kill())
+			c.replicas.Add(1)
+			time.Sleep(time.Duration(rand.IntN(2000)) * time.Millisecond)
+			assert.NoError(t, m.standby.Start())
 		}
 		time.Sleep(time.Duration(500+rand.IntN(1500)) * time.Millisecond)
 	}

@@ -28,14 +28,16 @@ import (
 	"github.com/memcore/memcore/service/postgres/postgrestest"
 )
 
-// A machine has a database, and nodes that reach it by way of a link.
+// A machine has a database, of which another server may have all, and nodes that reach it by way of
+// a link.
 type machine struct {
 	t                *testing.T
 	program, memcore string // memcore-service, and the memcore of a laptop
 	dir              string
 	env              []string
 	database         *postgrestest.Server
-	owner            string // address of the database for who owns the tables
+	standby          *postgrestest.Server // nil for none
+	owner            string               // address of the database for who owns the tables
 	link             *link
 	nodes            []*node
 }
@@ -48,12 +50,12 @@ func newMachine(t *testing.T, nodes int) *machine {
 		t.Skip("MEMCORE_CLUSTER_PROGRAM and MEMCORE_CLUSTER_MEMCORE are not set: the service is NOT attacked (make torture sets them)")
 	}
 	m := &machine{t: t, program: program, memcore: memcore, dir: t.TempDir()}
-	m.database = postgrestest.New(t, "fsync=on", "autovacuum=on")
+	m.database = postgrestest.New(t, "fsync=on", "autovacuum=on", "max_wal_size=128MB", "wal_retrieve_retry_interval=100ms")
 	var nodeAddress string
 	m.owner, nodeAddress = m.database.Database(t)
 	c, err := pgx.ParseConfig(nodeAddress)
 	require.NoError(t, err)
-	m.link = newLink(t, filepath.Join(c.Host, fmt.Sprintf(".s.PGSQL.%d", c.Port)))
+	m.link = newLink(t, m.database.Socket())
 	host, port, err := net.SplitHostPort(m.link.address)
 	require.NoError(t, err)
 	m.env = append(os.Environ(), "HOME="+m.dir, "XDG_CACHE_HOME=", "MEMCORE_SERVICE_OPERATOR_KEY="+operatorKey,
@@ -66,6 +68,38 @@ func newMachine(t *testing.T, nodes int) *machine {
 	}
 	m.env = append(m.env, "MEMCORE_SERVICE_URL=http://"+m.nodes[0].address)
 	return m
+}
+
+// follow adds a synchronous replica.
+func (m *machine) follow() {
+	m.standby = m.database.Replica(m.t)
+	require.NoError(m.t, m.database.Synchronous())
+}
+
+// failOver loses the server with its disk. The replica takes its place, and gets another.
+func (m *machine) failOver() {
+	lost := m.database
+	require.NoError(m.t, lost.Kill())
+	require.NoError(m.t, m.standby.Promote())
+	m.database = m.standby
+	m.link.to.Store(m.database.Socket())
+	m.link.drop()
+	_ = lost.Remove() // it does not run
+	m.follow()
+}
+
+// crashConnection kills the server's process of a node's connection: the server goes on after a
+// recovery.
+func (m *machine) crashConnection(ctx context.Context) {
+	c, err := pgx.Connect(ctx, m.database.DSN("owner", "postgres"))
+	if err != nil { // the test ends
+		return
+	}
+	defer c.Close(ctx)
+	var process int
+	if c.QueryRow(ctx, `select pid from pg_stat_activity where application_name = 'memcore-service' limit 1`).Scan(&process) == nil {
+		_ = syscall.Kill(process, syscall.SIGKILL)
+	}
 }
 
 // newNode returns a node that has not started. It ends with the test.
@@ -171,7 +205,7 @@ func (n *node) kill() {
 // A link passes connections on to the database, or cuts them, or delays what they carry.
 type link struct {
 	address string
-	to      string // socket
+	to      atomic.Value // socket, a string
 	cut     atomic.Bool
 	delay   atomic.Int64 // nanoseconds
 
@@ -183,7 +217,8 @@ func newLink(t *testing.T, to string) *link {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
-	l := &link{address: listener.Addr().String(), to: to, conns: map[net.Conn]bool{}}
+	l := &link{address: listener.Addr().String(), conns: map[net.Conn]bool{}}
+	l.to.Store(to)
 	go func() {
 		for {
 			c, err := listener.Accept()
@@ -201,7 +236,7 @@ func (l *link) pass(from net.Conn) {
 	if l.cut.Load() {
 		return
 	}
-	to, err := net.Dial("unix", l.to)
+	to, err := net.Dial("unix", l.to.Load().(string))
 	if err != nil {
 		return
 	}
