@@ -75,7 +75,7 @@ func Open(ctx context.Context, dsn string, o Options) (*DB, error) {
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = 256 << 20
 	}
-	db := &DB{log: o.Logger, timeout: o.Timeout, cache: newCache(o.CacheBytes), shares: shares{most: max(1, o.Connections/2), of: map[int64]*share{}}}
+	db := &DB{log: o.Logger, timeout: o.Timeout, cache: newCache(o.CacheBytes), shares: shares{most: o.Connections, held: map[int64]int{}}}
 	config.MaxConns = int32(o.Connections)
 	parameters := config.ConnConfig.RuntimeParams
 	parameters["application_name"] = "memcore-service"
@@ -271,46 +271,6 @@ const warning = "warning"
 func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.SeverityUnlocalized == "WARNING" {
 		c.CustomData()[warning] = n.Message
-	}
-}
-
-// shares keep a tenant whose statements take long, or wait for each other, from holding all
-// connections of the pool: the others would not even be let in.
-type shares struct {
-	most int // connections of a tenant
-
-	mu sync.Mutex
-	of map[int64]*share // of tenants with statements
-}
-
-type share struct {
-	places chan struct{}
-	users  int // who hold a place or wait for one
-}
-
-// within calls do once a tenant may hold one more connection.
-func (s *shares) within(ctx context.Context, tenant int64, do func() error) error {
-	s.mu.Lock()
-	own := s.of[tenant]
-	if own == nil {
-		own = &share{places: make(chan struct{}, s.most)}
-		s.of[tenant] = own
-	}
-	own.users++
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if own.users--; own.users == 0 {
-			delete(s.of, tenant)
-		}
-	}()
-	select {
-	case own.places <- struct{}{}:
-		defer func() { <-own.places }()
-		return do()
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

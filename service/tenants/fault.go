@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
+	"github.com/memcore/memcore/service/postgres"
 )
 
 // A hiddenError has a cause in the database or on this node. Clients do not see it: it may name
@@ -27,6 +29,9 @@ func hide(log *slog.Logger, err error) error {
 	switch kind.Of(err) {
 	case kind.BadInput, kind.Forbidden, kind.NotFound, kind.Conflict:
 		return err
+	}
+	if errors.Is(err, postgres.ErrBusy) {
+		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: postgres.ErrBusy.Error()}
 	}
 	if err == nil || errors.As(err, &answer) || errors.As(err, &hidden) || errors.As(err, &needed) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, service.ErrKey) || errors.Is(err, httpapi.ErrClosed) {
