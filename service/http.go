@@ -34,8 +34,10 @@ const (
 	Version = "Memcore-Version"
 )
 
-// Options of a Server. Node is required.
+// Options of a Server. Keys, Tenants and Node are required.
 type Options struct {
+	Keys    Keys
+	Tenants Tenants
 	Node    Node
 	Version string
 	// AtOnce bounds the concurrent requests of a tenant; 0 is 16. Others get status 429.
@@ -263,9 +265,9 @@ func (s *Server) authorised(op operation) http.Handler {
 // authenticate returns whose secret it is. The operator is an admin of all tenants.
 func (s *Server) authenticate(ctx context.Context, tenant, secret string) (Principal, error) {
 	if s.o.isOperators(secret) {
-		return s.o.Node.AsOperator(ctx, tenant)
+		return s.o.Keys.AsOperator(ctx, tenant)
 	}
-	return s.o.Node.Authenticate(ctx, tenant, secret)
+	return s.o.Keys.Authenticate(ctx, tenant, secret)
 }
 
 // recheck is how often the key of an open stream is checked.

@@ -56,7 +56,7 @@ func (s *Server) operations() []operation {
 		{method: "POST", path: "/turn", memory: searchMemory, summary: "Add what is relevant to the body of a chat completion; ?path= and ?scope= narrow it", right: Read, do: h.turn},
 		{method: "POST", path: "/save", memory: upsertMemory, summary: "Save something to remember", right: Write, do: h.call(notes.SaveToolName), like: "/v1/tools/{name}"},
 		{method: "POST", path: "/forget", memory: deleteMemory, summary: "Delete a statement", right: Write, do: h.call("forget"), like: "/v1/tools/{name}"},
-		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: asked(node.AskWithFiles, listTools), like: "/v1/tools"},
+		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: answer(h.listTools), like: "/v1/tools"},
 		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: h.call(""), like: "/v1/tools/{name}"},
 		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: asked(node.Ask, status)},
 		{method: "GET", path: "/documents", summary: "List the documents", right: Read, do: answer(func(r *request) (Documents, error) { return node.List(r.Context(), r.principal) })},
@@ -69,12 +69,12 @@ func (s *Server) operations() []operation {
 		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: h.export(Read)},
 		{method: "GET", path: "/export/all", summary: "Get the documents of all users and teams as a tar archive", right: Admin, do: h.export(Admin)},
 		{method: "GET", path: "/users/{user}/export", summary: "Get a user's own documents as a tar archive", right: Admin, do: h.export(Admin)},
-		{method: "DELETE", path: "/users/{user}", summary: "Remove a user's own documents with their history, and the user's keys", right: Admin, do: deleted("user", node.DeleteUser)},
-		{method: "DELETE", path: "/teams/{team}", summary: "Remove a team's documents with their history; keys lose the team", right: Admin, do: deleted("team", node.DeleteTeam)},
+		{method: "DELETE", path: "/users/{user}", summary: "Remove a user's own documents with their history, and the user's keys", right: Admin, do: deleted("user", s.o.Tenants.DeleteUser)},
+		{method: "DELETE", path: "/teams/{team}", summary: "Remove a team's documents with their history; keys lose the team", right: Admin, do: deleted("team", s.o.Tenants.DeleteTeam)},
 		{method: "POST", path: "/import", memory: upsertMemory, summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
 		{method: "GET", path: "/usage", summary: "Say how much the tenant has and may have", right: Read, do: answer(func(r *request) (Usage, error) { return node.Usage(r.Context(), r.principal) })},
 		{method: "GET", path: "/keys", summary: "List the keys of the tenant", right: Admin, unread: true, do: answer(func(r *request) (map[string][]Key, error) {
-			keys, err := node.Keys(r.Context(), r.principal)
+			keys, err := s.o.Keys.List(r.Context(), r.principal)
 			return map[string][]Key{"keys": keys}, err
 		})},
 		{method: "POST", path: "/keys", summary: "Make a key; only this answer has its secret", right: Admin, unread: true, do: h.createKey},
@@ -128,8 +128,12 @@ func beginning(ctx context.Context, ws httpapi.Workspace, r httpapi.ContextReque
 	return ws.Context(ctx, r)
 }
 
-func listTools(_ context.Context, ws httpapi.Workspace, _ httpapi.Target) (httpapi.ToolsReply, error) {
-	return httpapi.ListTools(ws), nil
+func (s handlers) listTools(r *request) (out httpapi.ToolsReply, err error) {
+	if _, err := body[httpapi.Target](r); err != nil {
+		return out, err
+	}
+	all, err := s.o.Node.Tools(r.Context(), r.principal)
+	return httpapi.DescribeTools(all), err
 }
 
 // A Status describes a principal's memory.
@@ -360,7 +364,7 @@ func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 	if err := decodeStrictly(r.body, &k); err != nil {
 		return &httpapi.Error{Status: 400, Message: `want {"user": "ann", "right": "read"}, also "teams", "name" and "expires": ` + err.Error()}
 	}
-	made, err := s.o.Node.CreateKey(r.Context(), r.principal, k)
+	made, err := s.o.Keys.Create(r.Context(), r.principal, k)
 	if err == nil {
 		httpapi.Reply(w, http.StatusOK, made)
 	}
@@ -368,7 +372,7 @@ func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 }
 
 func (s handlers) revokeKey(w http.ResponseWriter, r *request) error {
-	err := s.o.Node.RevokeKey(r.Context(), r.principal, r.PathValue("id"))
+	err := s.o.Keys.Revoke(r.Context(), r.principal, r.PathValue("id"))
 	if err == nil {
 		httpapi.Reply(w, http.StatusOK, map[string]string{"revoked": r.PathValue("id")})
 	}

@@ -48,7 +48,7 @@ func (s *Server) operate() {
 }
 
 func (s *Server) listTenants(_ http.ResponseWriter, r *http.Request) (any, error) {
-	all, err := s.o.Node.Tenants(r.Context())
+	all, err := s.o.Tenants.List(r.Context())
 	return map[string][]Tenant{"tenants": all}, err
 }
 
@@ -59,7 +59,7 @@ func (s *Server) createTenant(w http.ResponseWriter, r *http.Request) (any, erro
 	if err := s.decode(w, r, &asked); err != nil {
 		return nil, err
 	}
-	return s.o.Node.CreateTenant(r.Context(), asked.Name)
+	return s.o.Tenants.Create(r.Context(), asked.Name)
 }
 
 // setTenant changes the settings that the body names.
@@ -68,7 +68,7 @@ func (s *Server) setTenant(w http.ResponseWriter, r *http.Request) (any, error) 
 	if err := s.decode(w, r, &asked); err != nil {
 		return nil, err
 	}
-	return s.o.Node.SetTenant(r.Context(), r.PathValue("tenant"), func(settings *Settings) error {
+	return s.o.Tenants.Set(r.Context(), r.PathValue("tenant"), func(settings *Settings) error {
 		if err := decodeStrictly(asked, settings); err != nil {
 			return badBody(err)
 		}
@@ -78,7 +78,7 @@ func (s *Server) setTenant(w http.ResponseWriter, r *http.Request) (any, error) 
 
 func (s *Server) deleteTenant(_ http.ResponseWriter, r *http.Request) (any, error) {
 	name := r.PathValue("tenant")
-	return map[string]string{"deleted": name}, s.o.Node.DeleteTenant(r.Context(), name)
+	return map[string]string{"deleted": name}, s.o.Tenants.Delete(r.Context(), name)
 }
 
 // decode decodes a small body.

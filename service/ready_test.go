@@ -25,7 +25,7 @@ func (p *probed) Ready(context.Context) error { return p.err }
 func TestReadyIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	node := &probed{}
-	s := New(Options{Node: node, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := New(Options{Tenants: struct{ Tenants }{}, Node: node, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	probe := func() int {
 		answer := httptest.NewRecorder()
 		s.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/ready", nil))

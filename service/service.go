@@ -45,6 +45,7 @@ type Principal struct {
 	Key          string             // its ID
 	Right        Right
 	Expires      time.Time // zero for never
+	Settings     Settings  // of the tenant
 }
 
 // ErrKey means that a key is unknown or no longer valid.
@@ -146,17 +147,40 @@ type Usage struct {
 	Model    string `json:"model,omitempty"`
 }
 
-// A Node has the memories of tenants. Its methods are safe for concurrent use and return soon after
-// ctx ends. Of the principal's tenant they see what all users share, what the principal's teams
-// share, and the user's own; of other tenants nothing.
-type Node interface {
+// Keys say who asks. Their methods are safe for concurrent use, as those of Tenants and Node are.
+type Keys interface {
 	// Authenticate returns the owner of a key or token, or ErrKey, also for an unknown tenant.
 	Authenticate(ctx context.Context, tenant, secret string) (Principal, error)
 	// AsOperator returns the operator as an admin of a tenant.
 	AsOperator(ctx context.Context, tenant string) (Principal, error)
+	// List, Create and Revoke are for keys of the principal's tenant.
+	List(ctx context.Context, p Principal) ([]Key, error)
+	Create(ctx context.Context, p Principal, k Key) (Key, error)
+	Revoke(ctx context.Context, p Principal, id string) error
+}
+
+// Tenants are who has memory.
+type Tenants interface {
+	List(ctx context.Context) ([]Tenant, error)
+	Create(ctx context.Context, name string) (Tenant, error)
+	Set(ctx context.Context, name string, change func(*Settings) error) (Tenant, error)
+	// Delete removes a tenant with its keys, documents and history.
+	Delete(ctx context.Context, name string) error
+	// DeleteUser removes a user's own documents with their history, and the user's keys.
+	DeleteUser(ctx context.Context, p Principal, user string) error
+	// DeleteTeam removes a team's documents with their history. Keys lose the team.
+	DeleteTeam(ctx context.Context, p Principal, team string) error
+}
+
+// A Node has the memories of tenants. Its methods return soon after ctx ends. Of the principal's
+// tenant they see what all users share, what the principal's teams share, and the user's own; of
+// other tenants nothing.
+type Node interface {
 	// Await returns once what has a version can be read.
 	Await(ctx context.Context, p Principal, version int64) error
 
+	// Tools describes the tools that Call calls.
+	Tools(ctx context.Context, p Principal) ([]tools.Tool, error)
 	// Ask lets do ask the memory, without files.
 	Ask(ctx context.Context, p Principal, do func(*app.Service) error) error
 	// AskWithFiles also gives it the files that instruct agents or that they write.
@@ -176,10 +200,6 @@ type Node interface {
 	PutAll(ctx context.Context, p Principal, documents []Document) (Written, error)
 	// Export yields the documents with their texts.
 	Export(ctx context.Context, p Principal, of Exported) iter.Seq2[Document, error]
-	// DeleteUser removes a user's own documents with their history, and the user's keys.
-	DeleteUser(ctx context.Context, p Principal, user string) error
-	// DeleteTeam removes a team's documents with their history. Keys lose the team.
-	DeleteTeam(ctx context.Context, p Principal, team string) error
 	// History returns revisions without texts, oldest first: of a document, or of all for "".
 	// Replaced ones are kept for a while.
 	History(ctx context.Context, p Principal, path string, page Page) (Documents, error)
@@ -188,17 +208,6 @@ type Node interface {
 	Usage(ctx context.Context, p Principal) (Usage, error)
 	// Limits returns the limits of the principal's tenant.
 	Limits(p Principal) Limits
-
-	Keys(ctx context.Context, p Principal) ([]Key, error)
-	CreateKey(ctx context.Context, p Principal, k Key) (Key, error)
-	RevokeKey(ctx context.Context, p Principal, id string) error
 	// Ready reports whether the database answers.
 	Ready(ctx context.Context) error
-
-	// The operator manages tenants.
-	Tenants(ctx context.Context) ([]Tenant, error)
-	CreateTenant(ctx context.Context, name string) (Tenant, error)
-	SetTenant(ctx context.Context, name string, change func(*Settings) error) (Tenant, error)
-	// DeleteTenant removes a tenant with its keys, documents and history.
-	DeleteTenant(ctx context.Context, name string) error
 }

@@ -41,7 +41,7 @@ func (s *Server) operations() []operation {
 			return ws.Reindex(ctx, r)
 		}),
 		post(s, "/v1/tools", "List the tools for a model", func(_ context.Context, ws Workspace, _ Target) (ToolsReply, error) {
-			return ListTools(ws), nil
+			return DescribeTools(ws.Tools()), nil
 		}),
 		s.tool(),
 		post(s, "/v1/hook", "Answer a hook of a coding agent", func(ctx context.Context, ws Workspace, r HookRequest) (HookReply, error) {
@@ -78,10 +78,10 @@ func post[In targeted, Out any](s *Server, path, summary string, do func(context
 	return operation{"POST", path, summary, bodyOf[In], schemaOf[Out], work(s, do), false}
 }
 
-// ListTools describes the tools of a workspace that models are told of.
-func ListTools(ws Workspace) ToolsReply {
+// DescribeTools describes those of all tools that models are told of.
+func DescribeTools(all []tools.Tool) ToolsReply {
 	reply := ToolsReply{Tools: []map[string]any{}}
-	for _, t := range tools.Listed(ws.Tools()) {
+	for _, t := range tools.Listed(all) {
 		reply.Tools = append(reply.Tools, t.Definition())
 	}
 	return reply

@@ -240,7 +240,7 @@ type Exported struct {
 // exportPage is how many documents an export holds in memory.
 const exportPage = 64
 
-// Export yields the documents of scopes with their texts: those of a principal, or of TenantScopes.
+// Export yields the documents of scopes with their texts: those of a principal, or of Tenants.Scopes.
 func (db *DB) Export(ctx context.Context, tenant int64, scopes []Scope) iter.Seq2[Exported, error] {
 	return func(yield func(Exported, error) bool) {
 		for _, scope := range scopes {

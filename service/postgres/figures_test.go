@@ -171,7 +171,7 @@ func TestFiguresOfQuestions(t *testing.T) {
 	w, random, vocabulary := measured(t)
 	for _, chunks := range []int{1_000, 30_000, 100_000} {
 		tenant := fmt.Sprint("of", chunks)
-		_, err := w.db.CreateTenant(t.Context(), tenant)
+		_, err := w.db.Tenants().Create(t.Context(), tenant)
 		require.NoError(t, err)
 		begun := time.Now()
 		for i := 0; i < chunks/10; i += 50 {
@@ -197,7 +197,7 @@ func TestFiguresOfQuestions(t *testing.T) {
 				return err
 			},
 			"contents":  func(postgres.Change) error { _, err := w.db.Contents(t.Context(), q, large); return err },
-			"principal": func(postgres.Change) error { _, err := w.db.ByName(t.Context(), tenant, "ann", nil); return err },
+			"principal": func(postgres.Change) error { _, err := w.db.Keys().ByName(t.Context(), tenant, "ann", nil); return err },
 			"nearest 50": func(c postgres.Change) error {
 				contents, err := w.db.Contents(t.Context(), q, large)
 				if err == nil {

@@ -52,7 +52,7 @@ func newWorldOn(t testing.TB, database func(testing.TB) (owner, node string)) *w
 	w.owner, w.node = database(t)
 	w.db = w.open()
 	var err error
-	w.acme, err = w.db.CreateTenant(t.Context(), "acme")
+	w.acme, err = w.db.Tenants().Create(t.Context(), "acme")
 	require.NoError(t, err)
 	return w
 }
@@ -74,7 +74,7 @@ func (w *world) as(user string, teams ...string) postgres.Principal {
 
 func (w *world) of(tenant, user string, teams ...string) postgres.Principal {
 	w.Helper()
-	p, err := w.db.ByName(w.Context(), tenant, user, teams)
+	p, err := w.db.Keys().ByName(w.Context(), tenant, user, teams)
 	require.NoError(w, err)
 	return p
 }
@@ -403,7 +403,7 @@ func TestATenantHoldsNotAllConnections(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	w.put(w.as("ann"), "a.md", "1")
-	_, err = w.db.CreateTenant(t.Context(), "other")
+	_, err = w.db.Tenants().Create(t.Context(), "other")
 	require.NoError(t, err)
 	ann, eve := w.as("ann"), w.of("other", "eve")
 	c, err := pgx.Connect(t.Context(), w.owner)
@@ -430,54 +430,54 @@ func TestATenantHoldsNotAllConnections(t *testing.T) {
 	defer late()
 	_, _, err = db.List(others, eve)
 	require.NoError(t, err)
-	_, _, err = db.ByKey(others, "other", "none", nil)
+	_, _, err = db.Keys().Owner(others, "other", "none", nil)
 	require.ErrorIs(t, err, postgres.ErrKey)
 	require.NoError(t, begun.Rollback(t.Context()))
 }
 
 func TestTenantsAndKeys(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.db.CreateTenant(t.Context(), "acme")
+	_, err := w.db.Tenants().Create(t.Context(), "acme")
 	require.Equal(t, kind.Conflict, kind.Of(err))
-	_, err = w.db.Tenant(t.Context(), "none")
+	_, err = w.db.Tenants().Get(t.Context(), "none")
 	require.Equal(t, kind.NotFound, kind.Of(err))
-	changed, err := w.db.SetTenant(t.Context(), w.acme.ID, func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{"rate": 5}`), nil })
+	changed, err := w.db.Tenants().Set(t.Context(), w.acme.ID, func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{"rate": 5}`), nil })
 	require.NoError(t, err)
 	require.JSONEq(t, `{"rate": 5}`, string(changed.Settings))
-	other, err := w.db.CreateTenant(t.Context(), "other")
+	other, err := w.db.Tenants().Create(t.Context(), "other")
 	require.NoError(t, err)
 	k := postgres.Key{ID: "k1", User: "ann", Teams: []string{"ops"}, Right: "write", Name: "laptop", Hash: []byte("hash")}
-	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, k, 2))
+	require.NoError(t, w.db.Keys().Create(t.Context(), w.acme.ID, k, 2))
 	w.put(w.as("ann", "ops"), "@ops/a.md", "a")
-	p, got, err := w.db.ByKey(t.Context(), "acme", "k1", []byte("hash"))
+	p, got, err := w.db.Keys().Owner(t.Context(), "acme", "k1", []byte("hash"))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"rate": 5}`, string(p.Tenant.Settings))
 	require.Equal(t, []string{"ann", "write", "laptop", "ops"}, []string{p.User, got.Right, got.Name, p.Scopes[0].Name})
 	for _, ask := range [][3]string{{"acme", "k1", "wrong"}, {"other", "k1", "hash"}, {"none", "k1", "hash"}, {"acme", "k2", "hash"}} {
-		_, _, err := w.db.ByKey(t.Context(), ask[0], ask[1], []byte(ask[2]))
+		_, _, err := w.db.Keys().Owner(t.Context(), ask[0], ask[1], []byte(ask[2]))
 		require.ErrorIs(t, err, postgres.ErrKey, ask)
 	}
 	expired := k
 	expired.ID, expired.Expires = "k2", time.Now().Add(-time.Second)
-	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, expired, 2))
-	_, _, err = w.db.ByKey(t.Context(), "acme", "k2", []byte("hash"))
+	require.NoError(t, w.db.Keys().Create(t.Context(), w.acme.ID, expired, 2))
+	_, _, err = w.db.Keys().Owner(t.Context(), "acme", "k2", []byte("hash"))
 	require.ErrorIs(t, err, postgres.ErrKey)
 	third := k
 	third.ID = "k3"
-	require.Equal(t, kind.Conflict, kind.Of(w.db.CreateKey(t.Context(), w.acme.ID, third, 2)))
-	require.Equal(t, kind.NotFound, kind.Of(w.db.RevokeKey(t.Context(), other.ID, "k1")), "of another tenant")
-	all, err := w.db.Keys(t.Context(), w.acme.ID)
+	require.Equal(t, kind.Conflict, kind.Of(w.db.Keys().Create(t.Context(), w.acme.ID, third, 2)))
+	require.Equal(t, kind.NotFound, kind.Of(w.db.Keys().Revoke(t.Context(), other.ID, "k1")), "of another tenant")
+	all, err := w.db.Keys().List(t.Context(), w.acme.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"k1", "k2"}, []string{all[0].ID, all[1].ID})
-	require.NoError(t, w.db.RevokeKey(t.Context(), w.acme.ID, "k1"))
-	_, _, err = w.db.ByKey(t.Context(), "acme", "k1", []byte("hash"))
+	require.NoError(t, w.db.Keys().Revoke(t.Context(), w.acme.ID, "k1"))
+	_, _, err = w.db.Keys().Owner(t.Context(), "acme", "k1", []byte("hash"))
 	require.ErrorIs(t, err, postgres.ErrKey)
 }
 
 // What is deleted is in no table; other tenants and users keep theirs.
 func TestDelete(t *testing.T) {
 	w := newWorld(t)
-	other, err := w.db.CreateTenant(t.Context(), "other")
+	other, err := w.db.Tenants().Create(t.Context(), "other")
 	require.NoError(t, err)
 	w.put(w.of("other", "ann"), "a.md", "stays")
 	for _, path := range []string{"a.md", "@ops/a.md", "~/.beans/a.md"} {
@@ -485,14 +485,16 @@ func TestDelete(t *testing.T) {
 		w.put(w.as("ann", "ops"), path, "zqsecret again "+path)
 	}
 	w.put(w.as("bob"), "~/.beans/a.md", "bob's")
-	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, postgres.Key{ID: "k1", User: "ann", Teams: []string{"ops"}, Hash: []byte("h")}, 9))
-	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, postgres.Key{ID: "k2", User: "bob", Teams: []string{"ops", "dev"}, Hash: []byte("h")}, 9))
+	require.NoError(t, w.db.Keys().Create(t.Context(), w.acme.ID, postgres.Key{ID: "k1", User: "ann", Teams: []string{"ops"}, Hash: []byte("h")}, 9))
+	require.NoError(t, w.db.Keys().Create(t.Context(), w.acme.ID, postgres.Key{ID: "k2", User: "bob", Teams: []string{"ops", "dev"}, Hash: []byte("h")}, 9))
 
-	require.NoError(t, w.db.DeleteUser(t.Context(), w.acme.ID, "ann"))
+	require.Equal(t, kind.NotFound, kind.Of(w.db.Tenants().DeleteUser(t.Context(), w.acme.ID, "anne")), "a slip of the pen")
+	require.Equal(t, kind.NotFound, kind.Of(w.db.Tenants().DeleteTeam(t.Context(), w.acme.ID, "opps")), "a slip of the pen")
+	require.NoError(t, w.db.Tenants().DeleteUser(t.Context(), w.acme.ID, "ann"))
 	require.Equal(t, []string{"@ops/a.md", "a.md"}, slices.Sorted(mapKeys(w.texts(w.as("ann", "ops")))))
 	require.Equal(t, map[string]string{"a.md": "zqsecret again a.md", "~/.beans/a.md": "bob's"}, w.texts(w.as("bob")))
-	require.NoError(t, w.db.DeleteTeam(t.Context(), w.acme.ID, "ops"))
-	keys, err := w.db.Keys(t.Context(), w.acme.ID)
+	require.NoError(t, w.db.Tenants().DeleteTeam(t.Context(), w.acme.ID, "ops"))
+	keys, err := w.db.Keys().List(t.Context(), w.acme.ID)
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	require.Equal(t, []string{"dev"}, keys[0].Teams)
@@ -500,8 +502,8 @@ func TestDelete(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, documents)
 	stale := w.as("ann")
-	require.NoError(t, w.db.DeleteTenant(t.Context(), w.acme.ID))
-	require.Equal(t, kind.NotFound, kind.Of(w.db.DeleteTenant(t.Context(), w.acme.ID)))
+	require.NoError(t, w.db.Tenants().Delete(t.Context(), w.acme.ID))
+	require.Equal(t, kind.NotFound, kind.Of(w.db.Tenants().Delete(t.Context(), w.acme.ID)))
 	_, err = w.db.Write(t.Context(), stale, []postgres.Change{{Path: "late.md", Text: "zqsecret"}}, written)
 	require.Error(t, err, "by one who was known before")
 	require.Equal(t, map[string]string{"a.md": "stays"}, w.texts(w.of("other", "ann")))
@@ -537,7 +539,7 @@ func TestRowLevelSecurity(t *testing.T) {
 	w.put(w.as("ann"), "~/.beans/a.md", "text")
 	w.write(w.as("ann"), w.textOf(w.as("ann"), "b.md", "waits", false))
 	w.remove(w.as("ann"), "a.md")
-	require.NoError(t, w.db.CreateKey(t.Context(), w.acme.ID, postgres.Key{ID: "k1", User: "ann", Hash: []byte("h")}, 9))
+	require.NoError(t, w.db.Keys().Create(t.Context(), w.acme.ID, postgres.Key{ID: "k1", User: "ann", Hash: []byte("h")}, 9))
 	own := w.as("ann").Scopes[1].ID
 	c, err := pgx.Connect(t.Context(), w.node)
 	require.NoError(t, err)

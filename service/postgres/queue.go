@@ -87,7 +87,7 @@ func (db *DB) Requeue(ctx context.Context, tenant int64, embedder string) (n int
 	if err != nil {
 		return 0, err
 	}
-	scopes, err := db.TenantScopes(ctx, tenant)
+	scopes, err := db.Tenants().Scopes(ctx, tenant)
 	if err != nil {
 		return 0, err
 	}

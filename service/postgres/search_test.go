@@ -51,7 +51,7 @@ func TestContentsAreFresh(t *testing.T) {
 	both(w.as("ann"), "tea of ann")
 	w.put(w.as("ann"), "a.md", "tea again")
 	both(w.as("ann"), "tea again", "tea of ann")
-	require.NoError(t, w.db.DeleteUser(t.Context(), w.acme.ID, "ann"))
+	require.NoError(t, w.db.Tenants().DeleteUser(t.Context(), w.acme.ID, "ann"))
 	both(w.as("ann"), "tea again")
 
 	c, err := other.Contents(t.Context(), w.as("ann"), embedder)
@@ -331,7 +331,7 @@ func TestDeletionLeavesNothing(t *testing.T) {
 		return files
 	}
 	require.NotEmpty(t, found("zqsecretword"))
-	require.NoError(t, w.db.DeleteUser(t.Context(), w.acme.ID, "ann"))
+	require.NoError(t, w.db.Tenants().DeleteUser(t.Context(), w.acme.ID, "ann"))
 	_, err = c.Exec(t.Context(), `vacuum full`)
 	require.NoError(t, err)
 	require.Empty(t, found("zqsecretword"))

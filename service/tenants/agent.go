@@ -92,13 +92,22 @@ func (a *agents) keep(p service.Principal, made *agent) *agent {
 }
 
 // end ends all agents.
-func (a *agents) end() {
+func (a *agents) end() { a.endIf(func(*agent) bool { return true }) }
+
+// forget ends the agents that nobody uses, such as those of a deleted tenant or a revoked key.
+func (a *agents) forget() {
+	a.endIf(func(one *agent) bool { return time.Since(one.used) > idleAfter })
+}
+
+func (a *agents) endIf(ends func(*agent) bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, one := range a.known {
-		one.end()
+	for name, one := range a.known {
+		if ends(one) {
+			one.end()
+			delete(a.known, name)
+		}
 	}
-	a.known = nil
 }
 
 // MCP implements service.Node.
@@ -108,11 +117,8 @@ func (n *Node) MCP(ctx context.Context, p service.Principal) (http.Handler, erro
 	}
 	m := &agentMemory{node: n}
 	m.principal.Store(&p)
-	err := n.AskWithFiles(ctx, p, func(s *app.Service) error {
-		m.tools = s.Tools()
-		return nil
-	})
-	if err != nil {
+	var err error
+	if m.tools, err = n.Tools(ctx, p); err != nil {
 		return nil, err
 	}
 	server := mcp.New(m, mcp.Options{Version: n.o.Workspace.Version, Poll: -1, Logger: n.o.Logger})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -54,6 +55,21 @@ func TestMCPVersion(t *testing.T) {
 		text, _ := tool(1, second, "search_memory", ask, odd)
 		require.Contains(t, text, "9152")
 	}
+}
+
+// An agent that nobody uses ends, such as that of a tenant that was deleted.
+func TestUnusedAgentsEnd(t *testing.T) {
+	var a agents
+	ended := ""
+	for i, tenant := range []string{"deleted", "kept"} {
+		p := service.Principal{Tenant: tenant}
+		p.Of.Tenant.ID = int64(i)
+		a.keep(p, &agent{tenant: int64(i), memory: &agentMemory{}, end: func() { ended += tenant }})
+	}
+	a.known[agentOf(service.Principal{Tenant: "deleted"})].used = time.Now().Add(-idleAfter - time.Second)
+	a.forget()
+	require.Equal(t, "deleted", ended)
+	require.Len(t, a.known, 1)
 }
 
 // Of requests that make the same agent at once, none ends what another has.

@@ -183,10 +183,15 @@ func (n *Node) layDesk(ctx context.Context, d *desk, p service.Principal, also [
 	if err != nil {
 		return nil, err
 	}
-	m, err := n.modelFor(p.Of.Tenant)
+	m, err := n.modelOf(p.Settings)
 	if err != nil {
 		return nil, err
 	}
+	return n.openDeskAs(ctx, d, p, m)
+}
+
+// openDeskAs opens a principal's memory on a desk as it is.
+func (n *Node) openDeskAs(ctx context.Context, d *desk, p service.Principal, m *model) (*app.Service, error) {
 	w, err := d.workspace(n.o.Workspace, p.Teams, m.imposed)
 	if err != nil {
 		return nil, err

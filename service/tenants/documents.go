@@ -107,7 +107,7 @@ func (n *Node) exported(ctx context.Context, p service.Principal, of service.Exp
 	if !of.All && of.User == "" {
 		return p.Of.Scopes, nil
 	}
-	all, err := n.o.DB.TenantScopes(ctx, p.Of.Tenant.ID)
+	all, err := n.o.DB.Tenants().Scopes(ctx, p.Of.Tenant.ID)
 	return slices.DeleteFunc(all, func(s postgres.Scope) bool {
 		return !of.All && (s.Kind != postgres.User || s.Name != of.User)
 	}), err

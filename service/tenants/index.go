@@ -42,7 +42,7 @@ const maxTries = 10
 
 // write makes edits, whose rights were judged, all or none, and returns the version that has them.
 func (n *Node) write(ctx context.Context, p service.Principal, edits []edit) (version int64, err error) {
-	m, err := n.modelFor(p.Of.Tenant)
+	m, err := n.modelOf(p.Settings)
 	if err != nil {
 		return 0, err
 	}
@@ -160,7 +160,7 @@ func (n *Node) embedNow(ctx context.Context, p service.Principal, m *model, reco
 	for i, r := range records {
 		made[i] = *r
 	}
-	if _, err := core.EmbedRecords(ctx, n.metered(p.Of.Tenant, m.embedder), made); err != nil {
+	if _, err := core.EmbedRecords(ctx, n.metered(p.Of.Tenant.ID, p.Settings, m.embedder), made); err != nil {
 		return // they wait in the queue
 	}
 	for i := range made {
@@ -206,7 +206,7 @@ func (n *Node) embedLater(ctx context.Context) {
 }
 
 func (n *Node) embedJob(ctx context.Context, j postgres.Job) error {
-	m, err := n.modelFor(j.Tenant)
+	s, m, err := n.of(j.Tenant)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (n *Node) embedJob(ctx context.Context, j postgres.Job) error {
 	}
 	vectors := map[string][]float32{}
 	if m.embedder != nil && len(j.Records) > 0 {
-		setAside, err := core.EmbedRecords(ctx, n.metered(j.Tenant, m.embedder), j.Records)
+		setAside, err := core.EmbedRecords(ctx, n.metered(j.Tenant.ID, s, m.embedder), j.Records)
 		if err != nil {
 			return fmt.Errorf("embed %s of tenant %s: %w", j.Path, j.Tenant.Name, err)
 		}
@@ -229,30 +229,20 @@ func (n *Node) embedJob(ctx context.Context, j postgres.Job) error {
 }
 
 // metered counts the tokens of documents that this node embeds for a tenant.
-func (n *Node) metered(t postgres.Tenant, e embed.Embedder) embed.Embedder {
-	return metered{e, n.meters.of(t.ID, n.limitsOf(t))}
-}
-
-// limitsOf returns the limits of a tenant; if its settings cannot be read, the node's.
-func (n *Node) limitsOf(t postgres.Tenant) service.Limits {
-	s, err := settingsOf(t)
-	if err != nil {
-		n.o.Logger.Warn("the limits of a tenant cannot be read", "error", err)
+func (n *Node) metered(tenant int64, s service.Settings, e embed.Embedder) embed.Embedder {
+	if most := or(s.Limits, n.o.Limits).MaxEmbedded; most > 0 {
+		return metered{e, n.meters.of(tenant, most)}
 	}
-	return or(s.Limits, n.o.Limits)
+	return e
 }
 
 // Limits implements service.Node.
-func (n *Node) Limits(p service.Principal) service.Limits { return n.limitsOf(p.Of.Tenant) }
+func (n *Node) Limits(p service.Principal) service.Limits { return or(p.Settings.Limits, n.o.Limits) }
 
 // Usage implements service.Node.
 func (n *Node) Usage(ctx context.Context, p service.Principal) (service.Usage, error) {
-	s, err := settingsOf(p.Of.Tenant)
-	if err != nil {
-		return service.Usage{}, hide(n.o.Logger, err)
-	}
 	documents, bytes, err := n.o.DB.Usage(ctx, p.Of.Tenant.ID)
-	return service.Usage{Documents: documents, Bytes: bytes, Limits: n.Limits(p), Embedder: s.Embedder, Model: s.Model}, hide(n.o.Logger, err)
+	return service.Usage{Documents: documents, Bytes: bytes, Limits: n.Limits(p), Embedder: p.Settings.Embedder, Model: p.Settings.Model}, hide(n.o.Logger, err)
 }
 
 // errNoDocument is the error for a path without a document.

@@ -165,11 +165,11 @@ func newWorldOf(t *testing.T, issuer *oidctest.Provider, change func(*Options)) 
 		log := slog.New(slog.NewTextHandler(&w.log, nil))
 		audit := service.NewAuditLog(&w.audit, func(err error) { t.Error(err) })
 		o := Options{DB: w.database.open(t), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}},
-			Tokens: w.verifier(log), Audit: audit, Logger: log}
+			Audit: audit, Logger: log}
 		change(&o)
 		node, err := NewNode(o)
 		require.NoError(t, err)
-		server := httptest.NewServer(service.New(service.Options{Node: node, Issuer: w.issuerURL(), Scopes: []string{"openid"}, OperatorKey: operatorKey, Version: "test", AtOnce: 64, Upstreams: w.model.upstreams(t, log), Audit: audit, Traces: o.Traces, Logger: log}))
+		server := httptest.NewServer(service.New(service.Options{Keys: NewKeys(o.DB, w.verifier(log), log), Tenants: node.Tenants(), Node: node, Issuer: w.issuerURL(), Scopes: []string{"openid"}, OperatorKey: operatorKey, Version: "test", AtOnce: 64, Upstreams: w.model.upstreams(t, log), Audit: audit, Traces: o.Traces, Logger: log}))
 		w.nodes, w.inside = append(w.nodes, server), append(w.inside, node)
 		t.Cleanup(func() {
 			server.CloseClientConnections()

@@ -59,51 +59,46 @@ const secondsPerDay = 24 * 60 * 60
 
 // A meter bounds the tokens that this node embeds for a tenant in a day.
 type meter struct {
-	mu    sync.Mutex
-	most  int64 // of tokens
+	most  int // of tokens
 	spent *rate.Limiter
-}
-
-// limit sets how many tokens may be embedded in a day; 0 and less are any number.
-func (m *meter) limit(most int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if most == m.most {
-		return
-	}
-	if m.most, m.spent = most, nil; most > 0 {
-		m.spent = rate.NewLimiter(rate.Limit(float64(most)/secondsPerDay), int(most))
-	}
+	used  time.Time // guarded by meters
 }
 
 // take counts tokens, or refuses them if they are too many.
 func (m *meter) take(tokens int) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.spent != nil && !m.spent.AllowN(time.Now(), min(tokens, int(m.most))) {
+	if !m.spent.AllowN(time.Now(), min(tokens, m.most)) {
 		return fmt.Errorf("%w: the tenant has used up the %d tokens that may be embedded in a day: keywords find what is new", embed.ErrRefused, m.most)
 	}
 	return nil
 }
 
-// meters are those of a node's tenants.
+// meters are those of a node's tenants with a limit.
 type meters struct {
 	mu    sync.Mutex
 	known map[int64]*meter // by ID of the tenant
 }
 
-// of returns the meter of a tenant, whose limits are those of now.
-func (m *meters) of(tenant int64, limits service.Limits) *meter {
+// of returns the meter of a tenant, another one if its limit has changed.
+func (m *meters) of(tenant, most int64) *meter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil {
 		m.known = map[int64]*meter{}
 	}
-	if m.known[tenant] == nil {
-		m.known[tenant] = &meter{}
+	known := m.known[tenant]
+	if known == nil || known.most != int(most) {
+		known = &meter{most: int(most), spent: rate.NewLimiter(rate.Limit(float64(most)/secondsPerDay), int(most))}
+		m.known[tenant] = known
 	}
-	m.known[tenant].limit(limits.MaxEmbedded)
-	return m.known[tenant]
+	known.used = time.Now()
+	return known
+}
+
+// forget drops the meters of who has all tokens of a day again.
+func (m *meters) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.known, func(_ int64, one *meter) bool { return time.Since(one.used) > idleAfter })
 }
 
 // A metered embedder embeds documents within the tenant's limit.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +23,7 @@ import (
 func TestOddRates(t *testing.T) {
 	n := newTestNode(t, nil)
 	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
-		_, err := n.SetTenant(t.Context(), "acme", func(s *service.Settings) error { s.PerSecond = rate; return nil })
+		_, err := n.Tenants().Set(t.Context(), "acme", func(s *service.Settings) error { s.PerSecond = rate; return nil })
 		require.Equal(t, kind.BadInput, kind.Of(err), "%v: %v", rate, err)
 		_, err = NewNode(Options{DB: n.o.DB, Workspace: n.o.Workspace, Logger: n.o.Logger, Limits: service.Limits{PerSecond: rate}})
 		require.Equal(t, kind.BadInput, kind.Of(err), "%v: %v", rate, err)
@@ -43,7 +45,7 @@ func TestLimitsOfATenant(t *testing.T) {
 		return u
 	}
 	set := func(change func(*service.Settings)) {
-		_, err := w.inside[0].SetTenant(t.Context(), "acme", func(s *service.Settings) error { change(s); return nil })
+		_, err := w.inside[0].Tenants().Set(t.Context(), "acme", func(s *service.Settings) error { change(s); return nil })
 		require.NoError(t, err)
 	}
 	require.Equal(t, http.StatusOK, put(acme, "a.md"))
@@ -67,7 +69,7 @@ func TestLimitsOfATenant(t *testing.T) {
 	require.NoError(t, err)
 	first.Header.Set("Authorization", bearer(acme.read))
 	answered := &recorded{header: http.Header{}, status: http.StatusOK}
-	service.New(service.Options{Node: w.inside[1]}).ServeHTTP(answered, first)
+	service.New(service.Options{Keys: NewKeys(w.inside[1].o.DB, nil, w.inside[1].o.Logger), Node: w.inside[1], Tenants: w.inside[1].Tenants()}).ServeHTTP(answered, first)
 	require.Equal(t, http.StatusOK, answered.status, "the first request to a node")
 	set(func(s *service.Settings) { *s = service.Settings{} })
 	for range 20 {
@@ -80,10 +82,10 @@ func TestSettingsAreChecked(t *testing.T) {
 	w := newWorld(t)
 	w.fill([]string{"acme"}, []string{"ann"})
 	for _, bad := range []service.Settings{{Embedder: "Min LM"}, {Embedder: "no-such-model"}, {Embedder: "ollama"}, {Model: "x"}, {Embedder: "minilm", Model: "x"}} {
-		_, err := w.inside[0].SetTenant(t.Context(), "acme", func(s *service.Settings) error { *s = bad; return nil })
+		_, err := w.inside[0].Tenants().Set(t.Context(), "acme", func(s *service.Settings) error { *s = bad; return nil })
 		require.Equal(t, kind.BadInput, kind.Of(err), "%+v: %v", bad, err)
 	}
-	_, err := w.inside[0].SetTenant(t.Context(), "nobody", func(*service.Settings) error { return nil })
+	_, err := w.inside[0].Tenants().Set(t.Context(), "nobody", func(*service.Settings) error { return nil })
 	require.Equal(t, kind.NotFound, kind.Of(err))
 	require.Zero(t, w.inside[1].Limits(testNode{w.inside[1], t, w.database}.ann()))
 }
@@ -111,7 +113,7 @@ func TestEmbedderOfATenant(t *testing.T) {
 	require.Contains(t, ask(), "zq")
 	require.Empty(t, embedder())
 	for _, want := range []string{"minilm", "none", "minilm"} {
-		_, err := w.inside[0].SetTenant(t.Context(), "acme", func(s *service.Settings) error { s.Embedder = want; return nil })
+		_, err := w.inside[0].Tenants().Set(t.Context(), "acme", func(s *service.Settings) error { s.Embedder = want; return nil })
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
 			require.Contains(t, ask(), "zq")
@@ -132,9 +134,8 @@ func (fixed) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32
 
 // Documents are embedded as far as a tenant may, questions always.
 func TestMeter(t *testing.T) {
-	m := &meter{}
-	m.limit(25)
-	e := metered{fixed{}, m}
+	var all meters
+	e := metered{fixed{}, all.of(1, 25)}
 	embedded := func(kind embed.Kind, texts ...string) bool {
 		vectors, err := e.Embed(t.Context(), kind, texts)
 		require.True(t, err == nil && len(vectors) == len(texts) || errors.Is(err, embed.ErrUnavailable), err)
@@ -145,9 +146,12 @@ func TestMeter(t *testing.T) {
 	require.True(t, embedded(embed.Document, "12345"))
 	require.False(t, embedded(embed.Document, "1"))
 	require.True(t, embedded(embed.Query, "1"))
-	m.limit(-1)
-	require.True(t, embedded(embed.Document, "123456"))
-	m.limit(5)
+	require.Same(t, e.meter, all.of(1, 25))
+	e.meter = all.of(1, 5)
 	require.True(t, embedded(embed.Document, "123456789"), "more than a day has, in one piece")
 	require.False(t, embedded(embed.Document, "1"))
+
+	all.of(2, 5).used = time.Now().Add(-idleAfter - time.Second)
+	all.forget()
+	require.Equal(t, []int64{1}, slices.Collect(maps.Keys(all.known)), "2 has all tokens of a day again")
 }

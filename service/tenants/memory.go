@@ -43,7 +43,7 @@ func (n *Node) embedderOf(ctx context.Context, m *model) (e postgres.Embedder) {
 
 // Ask implements service.Node.
 func (n *Node) Ask(ctx context.Context, p service.Principal, do func(*app.Service) error) error {
-	m, err := n.modelFor(p.Of.Tenant)
+	m, err := n.modelOf(p.Settings)
 	if err != nil {
 		return hide(n.o.Logger, err)
 	}
@@ -53,6 +53,25 @@ func (n *Node) Ask(ctx context.Context, p service.Principal, do func(*app.Servic
 	}
 	defer s.Close()
 	return hide(n.o.Logger, do(s))
+}
+
+// Tools implements service.Node. They are the same without files.
+func (n *Node) Tools(ctx context.Context, p service.Principal) (all []tools.Tool, err error) {
+	d, err := n.newDesk(0)
+	defer d.remove()
+	if err != nil {
+		return nil, hide(n.o.Logger, err)
+	}
+	m, err := n.modelOf(p.Settings)
+	if err != nil {
+		return nil, hide(n.o.Logger, err)
+	}
+	s, err := n.openDeskAs(ctx, d, p, m)
+	if err != nil {
+		return nil, hide(n.o.Logger, err)
+	}
+	defer s.Close()
+	return s.Tools(), nil
 }
 
 // AskWithFiles implements service.Node.

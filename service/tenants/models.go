@@ -82,13 +82,12 @@ func (n *Node) modelOf(s service.Settings) (*model, error) {
 	return m, nil
 }
 
-// modelFor returns the model for a tenant.
-func (n *Node) modelFor(t postgres.Tenant) (*model, error) {
-	s, err := settingsOf(t)
-	if err != nil {
-		return nil, err
+// of returns the settings of a tenant, and the model for them.
+func (n *Node) of(t postgres.Tenant) (s service.Settings, m *model, err error) {
+	if s, err = settingsOf(t); err == nil {
+		m, err = n.modelOf(s)
 	}
-	return n.modelOf(s)
+	return s, m, err
 }
 
 // checkInstalled refuses an embedder that this node does not have, which would be a slip of the pen.

@@ -20,15 +20,12 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/service"
-	"github.com/memcore/memcore/service/oidc"
 	"github.com/memcore/memcore/service/postgres"
 )
 
 // Options of a Node. DB and Workspace are required.
 type Options struct {
 	DB *postgres.DB
-	// Tokens verifies an issuer's tokens; nil accepts keys only.
-	Tokens *oidc.Verifier
 	// Workspace has the settings of all tenants.
 	Workspace *app.Workspace
 	// Limits are for tenants without their own; 0 is no limit.
@@ -64,7 +61,11 @@ type Node struct {
 	work sync.WaitGroup // of what is done aside
 }
 
-var _ service.Node = (*Node)(nil)
+var (
+	_ service.Node    = (*Node)(nil)
+	_ service.Keys    = Keys{}
+	_ service.Tenants = Tenants{}
+)
 
 // NewNode returns a node. Close ends it.
 func NewNode(o Options) (*Node, error) {
@@ -97,16 +98,6 @@ func (n *Node) Close() error {
 	return os.RemoveAll(n.folder)
 }
 
-// Authenticate implements service.Node.
-func (n *Node) Authenticate(ctx context.Context, tenant, secret string) (service.Principal, error) {
-	if n.o.Tokens != nil && oidc.IsToken(secret) {
-		p, err := n.withToken(ctx, tenant, secret)
-		return p, hide(n.o.Logger, err)
-	}
-	p, err := n.withKey(ctx, tenant, secret)
-	return p, hide(n.o.Logger, err)
-}
-
 // Ready implements service.Node.
 func (n *Node) Ready(ctx context.Context) error {
 	if n.life.Err() != nil {
@@ -131,11 +122,17 @@ const awaitTimeout = 3 * time.Second
 // maintainEvery is how often a node looks for what has expired.
 const maintainEvery = time.Minute
 
+// idleAfter is how long a node keeps what it remembers of who does not ask, such as a tenant that was
+// deleted.
+const idleAfter = 24 * time.Hour
+
 // maintain removes what has expired.
 func (n *Node) maintain(ctx context.Context) {
 	ticker := time.NewTicker(maintainEvery)
 	defer ticker.Stop()
 	for {
+		n.agents.forget()
+		n.meters.forget()
 		if err := n.o.DB.Maintain(ctx); err != nil && ctx.Err() == nil {
 			n.o.Logger.Warn("what has expired was not removed", "error", err)
 		}

@@ -45,7 +45,7 @@ func newTestNode(t *testing.T, change func(*Options)) testNode {
 	n, err := NewNode(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, n.Close()) })
-	_, err = n.CreateTenant(t.Context(), "acme")
+	_, err = n.Tenants().Create(t.Context(), "acme")
 	require.NoError(t, err)
 	return testNode{n, t, at}
 }
@@ -53,10 +53,14 @@ func newTestNode(t *testing.T, change func(*Options)) testNode {
 // as returns a user of the tenant acme, who sees what there is now.
 func (n testNode) as(user string, right service.Right) service.Principal {
 	n.t.Helper()
-	of, err := n.o.DB.ByName(n.t.Context(), "acme", user, nil)
+	of, err := n.o.DB.Keys().ByName(n.t.Context(), "acme", user, nil)
 	require.NoError(n.t, err)
-	return principalOf(of, "k"+string(right), right, time.Time{})
+	p, err := principalOf(of, "k"+string(right), right, time.Time{})
+	require.NoError(n.t, err)
+	return p
 }
+
+func (n testNode) keys() Keys { return NewKeys(n.o.DB, nil, n.o.Logger) }
 
 func (n testNode) ann() service.Principal { return n.as("ann", service.Admin) }
 func (n testNode) bob() service.Principal { return n.as("bob", service.Write) }
@@ -236,6 +240,9 @@ func TestBoundsOfDesks(t *testing.T) {
 	}
 	err := open(t.Context(), n.bob())
 	require.Equal(t, kind.BadInput, kind.Of(err), "%v", err)
+	described, err := n.Tools(t.Context(), n.bob())
+	require.NoError(t, err, "to describe tools, nothing is laid out")
+	require.NotEmpty(t, described)
 	_, _, err = n.Call(t.Context(), n.bob(), "memory_read", []byte(`{"path": "a.md"}`))
 	require.Equal(t, kind.BadInput, kind.Of(err), "%v", err)
 	mustPut(t, n, n.bob(), "a.md", "is written all the same")
@@ -254,9 +261,9 @@ func TestBoundsOfDesks(t *testing.T) {
 // A sparse file of an archive may be larger than all memory.
 func TestSparseArchive(t *testing.T) {
 	n := newTestNode(t, nil)
-	k, err := n.CreateKey(t.Context(), n.ann(), service.Key{User: "ann", Right: service.Write})
+	k, err := n.keys().Create(t.Context(), n.ann(), service.Key{User: "ann", Right: service.Write})
 	require.NoError(t, err)
-	server := service.New(service.Options{Node: n, Logger: n.o.Logger})
+	server := service.New(service.Options{Keys: n.keys(), Tenants: n.Tenants(), Node: n, Logger: n.o.Logger})
 	send := func(body []byte) *recorded {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/tenants/acme/import", bytes.NewReader(body))
 		require.NoError(t, err)
@@ -324,13 +331,13 @@ func sparseArchive(t *testing.T, size int64) []byte {
 func TestOddKeys(t *testing.T) {
 	n := newTestNode(t, nil)
 	for _, id := range []string{"\xff", "a\x00b", "", "a b", strings.Repeat("a", 1<<20)} {
-		_, err := n.Authenticate(t.Context(), "acme", "mck_"+id+"_secret")
+		_, err := n.keys().Authenticate(t.Context(), "acme", "mck_"+id+"_secret")
 		require.ErrorIs(t, err, service.ErrKey, "%.10q", id)
-		err = n.RevokeKey(t.Context(), n.ann(), id)
+		err = n.keys().Revoke(t.Context(), n.ann(), id)
 		require.Equal(t, kind.NotFound, kind.Of(err), "%.10q: %v", id, err)
 	}
 	for _, model := range []string{"a\x00b", "\xff", "a\nb"} {
-		_, err := n.SetTenant(t.Context(), "acme", func(s *service.Settings) error {
+		_, err := n.Tenants().Set(t.Context(), "acme", func(s *service.Settings) error {
 			s.Embedder, s.Model = config.EmbedderOllama, model
 			return nil
 		})

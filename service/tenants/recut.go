@@ -22,7 +22,7 @@ func (n *Node) recut(ctx context.Context) error {
 	}
 	var failed error
 	for _, c := range cuts {
-		m, err := n.modelFor(c.Tenant)
+		_, m, err := n.of(c.Tenant)
 		if err == nil && m.cutter.Fingerprint() != c.By {
 			err = n.recutTenant(ctx, c.Tenant, m)
 		}
@@ -51,7 +51,7 @@ func (n *Node) recutAside(ctx context.Context) {
 }
 
 func (n *Node) recutTenant(ctx context.Context, t postgres.Tenant, m *model) error {
-	scopes, err := n.o.DB.TenantScopes(ctx, t.ID)
+	scopes, err := n.o.DB.Tenants().Scopes(ctx, t.ID)
 	for _, s := range scopes {
 		for after := ""; err == nil; {
 			var documents []postgres.Document

@@ -18,11 +18,11 @@ import (
 const tokenKey = "oidc"
 
 // withToken returns the principal of a token for a tenant.
-func (n *Node) withToken(ctx context.Context, tenant, token string) (p service.Principal, err error) {
-	id, err := n.o.Tokens.Verify(ctx, token)
+func (all Keys) withToken(ctx context.Context, tenant, token string) (p service.Principal, err error) {
+	id, err := all.tokens.Verify(ctx, token)
 	switch {
 	case kind.Of(err) == kind.Unavailable:
-		n.o.Logger.Warn("a token was not verified", "error", err)
+		all.log.Warn("a token was not verified", "error", err)
 		return p, &httpapi.Error{Status: http.StatusServiceUnavailable, Message: "the issuer of tokens does not answer: try again"}
 	case err != nil:
 		return p, err
@@ -33,14 +33,14 @@ func (n *Node) withToken(ctx context.Context, tenant, token string) (p service.P
 	if err != nil {
 		return p, err
 	}
-	of, err := n.o.DB.ByName(ctx, tenant, userOf(id.User), teams)
+	of, err := all.db.Keys().ByName(ctx, tenant, userOf(id.User), teams)
 	if kind.Of(err) == kind.NotFound {
 		err = service.Refused("there is no tenant %.80q here, which the token is for", tenant)
 	}
 	if err != nil {
 		return p, err
 	}
-	return principalOf(of, tokenKey, id.Right, id.Expires), nil
+	return principalOf(of, tokenKey, id.Right, id.Expires)
 }
 
 // hashedUser begins the names of users whose subject is no valid name here.

@@ -45,9 +45,9 @@ func (d database) open(t *testing.T) *postgres.DB {
 func (d database) documents(t *testing.T, tenant string) (all []postgres.Exported) {
 	t.Helper()
 	db := d.open(t)
-	known, err := db.Tenant(t.Context(), tenant)
+	known, err := db.Tenants().Get(t.Context(), tenant)
 	require.NoError(t, err)
-	scopes, err := db.TenantScopes(t.Context(), known.ID)
+	scopes, err := db.Tenants().Scopes(t.Context(), known.ID)
 	require.NoError(t, err)
 	for one, err := range db.Export(t.Context(), known.ID, scopes) {
 		require.NoError(t, err)

@@ -160,12 +160,12 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 		return err
 	}
 	defer db.Close()
-	node, err := tenants.NewNode(tenants.Options{DB: db, Tokens: tokens, Workspace: a.Workspace, Limits: o.limits, Keep: o.keep,
+	node, err := tenants.NewNode(tenants.Options{DB: db, Workspace: a.Workspace, Limits: o.limits, Keep: o.keep,
 		Audit: audit, Traces: traces, Logger: a.Log})
 	if err != nil {
 		return err
 	}
-	server := service.New(service.Options{Node: node, OperatorKey: operator, Version: version(), Upstreams: upstreams,
+	server := service.New(service.Options{Keys: tenants.NewKeys(db, tokens, a.Log), Tenants: node.Tenants(), Node: node, OperatorKey: operator, Version: version(), Upstreams: upstreams,
 		Issuer: o.tokens.Issuer, Scopes: o.tokens.scopes, PublicURL: o.tokens.publicURL, Audit: audit, Traces: traces, Logger: a.Log})
 	return errors.Join(listenAndServe(ctx, a, o, server), node.Close(), audit.Close())
 }
