@@ -17,7 +17,16 @@ import (
 // files.
 type hiddenError struct{ cause error }
 
-func (hiddenError) Error() string   { return "the database does not answer as it should: try again" }
+func (e hiddenError) Error() string {
+	switch kind.Of(e.cause) {
+	case kind.Unavailable:
+		return "the database does not answer: try again"
+	case kind.Late:
+		return "the database takes too long: try again"
+	}
+	return "the database does not answer as it should: try again"
+}
+
 func (e hiddenError) Unwrap() error { return e.cause }
 
 // hide logs an error of the database or this node and hides it from clients. Errors about the
