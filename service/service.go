@@ -74,15 +74,7 @@ type Key struct {
 }
 
 // A Document of a tenant.
-type Document struct {
-	Path    string    `json:"path"` // "~/…" for the user's own, "@platform/…" for that of a team
-	Version int64     `json:"version"`
-	Bytes   int64     `json:"bytes"`
-	By      string    `json:"by"` // user and ID of the key that wrote it
-	At      time.Time `json:"at"`
-	Text    string    `json:"text,omitempty"`
-	Gone    bool      `json:"gone,omitempty"` // in a history
-}
+type Document = postgres.Document
 
 // Documents are listed.
 type Documents struct {
@@ -142,6 +134,7 @@ type Tenant struct {
 type Usage struct {
 	Documents int   `json:"documents"`
 	Bytes     int64 `json:"bytes"`
+	History   int64 `json:"history"` // bytes of replaced and removed texts
 	Limits
 	Embedder string `json:"embedder,omitempty"` // if it is the tenant's own
 	Model    string `json:"model,omitempty"`

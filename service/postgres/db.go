@@ -145,11 +145,11 @@ func (db *DB) Maintain(ctx context.Context) error {
 // awaitPause is between looks at a replica.
 const awaitPause = 5 * time.Millisecond
 
-// Await returns once this database has a position, which is at once unless it is a replica.
-func (db *DB) Await(ctx context.Context, position int64) error {
+// Await returns once this database has a tenant's position, which is at once unless it is a replica.
+func (db *DB) Await(ctx context.Context, tenant, position int64) error {
 	for position > 0 {
 		var reached, replica bool
-		err := db.pool.QueryRow(ctx, `select memcore.reached($1), pg_is_in_recovery()`, position).Scan(&reached, &replica)
+		err := db.pool.QueryRow(ctx, `select memcore.reached($1, $2), pg_is_in_recovery()`, tenant, position).Scan(&reached, &replica)
 		switch {
 		case reached:
 			return nil

@@ -17,13 +17,14 @@ import (
 // A Document has a path as its principal sees it: a.md is shared, @team/a.md a team's,
 // ~/.beans/a.md the user's own.
 type Document struct {
-	Path           string
-	Version, Bytes int64
-	By             string
-	At             time.Time
-	Text           string // of Get and Export
-	Gone           bool   // in a history
-	Embedded       bool   // it waits for no vectors; not in a history
+	Path     string    `json:"path"`
+	Version  int64     `json:"version"`
+	Bytes    int64     `json:"bytes"`
+	By       string    `json:"by"` // user and ID of the key that wrote it
+	At       time.Time `json:"at"`
+	Text     string    `json:"text,omitempty"` // of Get and Export
+	Gone     bool      `json:"gone,omitempty"` // in a history
+	Embedded bool      `json:"-"`              // it waits for no vectors; not in a history
 }
 
 const documentColumns = `d.path, r.number, r.bytes, r.by_whom, r.at, d.waiting = 0`
@@ -31,6 +32,13 @@ const documentColumns = `d.path, r.number, r.bytes, r.by_whom, r.at, d.waiting =
 func documentOf(row pgx.CollectableRow) (d Document, err error) {
 	err = row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Embedded)
 	d.Path, d.At = unescaped(d.Path), d.At.UTC()
+	return d, err
+}
+
+// withText reads documentColumns and the text.
+func withText(row pgx.CollectableRow) (d Document, err error) {
+	err = row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Embedded, &d.Text)
+	d.Path, d.Text, d.At = unescaped(d.Path), unescaped(d.Text), d.At.UTC()
 	return d, err
 }
 
@@ -45,7 +53,7 @@ func (db *DB) List(ctx context.Context, p Principal) (all []Document, position i
 	s := p.session()
 	err = db.read(ctx, s, func(b *pgx.Batch) {
 		queuePosition(b, s.scopes, &position)
-		b.Queue(`select `+documentColumns+` from document d join revision r on r.number = d.revision where d.scope = any ($1) order by d.path`, s.scopes).Query(func(rows pgx.Rows) error {
+		b.Queue(`select `+documentColumns+` from document d join revision r on r.scope = d.scope and r.number = d.revision where d.scope = any ($1) order by d.path`, s.scopes).Query(func(rows pgx.Rows) error {
 			all, err = pgx.CollectRows(rows, documentOf)
 			return err
 		})
@@ -64,14 +72,14 @@ func (db *DB) Get(ctx context.Context, p Principal, path string) (d Document, er
 		return d, err
 	}
 	err = db.read(ctx, p.session(), func(b *pgx.Batch) {
-		b.Queue(`select `+documentColumns+`, r.text from document d join revision r on r.number = d.revision where d.scope = $1 and d.path = $2`, scope.ID, escaped(path)).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Embedded, &d.Text)
+		b.Queue(`select `+documentColumns+`, r.text from document d join revision r on r.scope = d.scope and r.number = d.revision where d.scope = $1 and d.path = $2`, scope.ID, escaped(path)).Query(func(rows pgx.Rows) error {
+			d, err = pgx.CollectOneRow(rows, withText)
+			return err
 		})
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errNoDocument(path)
 	}
-	d.Path, d.Text, d.At = path, unescaped(d.Text), d.At.UTC()
 	return d, err
 }
 
@@ -99,7 +107,7 @@ func (db *DB) Instructions(ctx context.Context, p Principal, most int64) ([]Docu
 func (db *DB) texts(ctx context.Context, p Principal, which string, paths []string, most int64) (all []Document, err error) {
 	s := p.session()
 	err = db.read(ctx, s, func(b *pgx.Batch) {
-		from := ` from document d join revision r on r.number = d.revision where d.scope = any ($1) and ` + which
+		from := ` from document d join revision r on r.scope = d.scope and r.number = d.revision where d.scope = any ($1) and ` + which
 		arguments := []any{s.scopes, allEscaped(paths)}
 		b.Queue(`select set_config('memcore.asked', coalesce(sum(r.bytes), 0)::text, true)::bigint`+from, arguments...).QueryRow(func(row pgx.Row) error {
 			var bytes int64
@@ -113,11 +121,7 @@ func (db *DB) texts(ctx context.Context, p Principal, which string, paths []stri
 		})
 		// The batch is sent as a whole: without this condition the texts came all the same.
 		b.Queue(`select `+documentColumns+`, r.text`+from+` and current_setting('memcore.asked')::bigint <= $3 order by d.path`, append(arguments, most)...).Query(func(rows pgx.Rows) error {
-			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d Document, err error) {
-				err = row.Scan(&d.Path, &d.Version, &d.Bytes, &d.By, &d.At, &d.Embedded, &d.Text)
-				d.Path, d.Text, d.At = unescaped(d.Path), unescaped(d.Text), d.At.UTC()
-				return d, err
-			})
+			all, err = pgx.CollectRows(rows, withText)
 			return err
 		})
 	})
@@ -245,17 +249,11 @@ func (db *DB) Export(ctx context.Context, tenant int64, scopes []Scope) iter.Seq
 	return func(yield func(Exported, error) bool) {
 		for _, scope := range scopes {
 			for after, more := "", true; more; {
-				var page []Exported
+				var page []Document
 				err := db.read(ctx, session{tenant, []int64{scope.ID}}, func(b *pgx.Batch) {
-					b.Queue(`select `+documentColumns+`, r.text from document d join revision r on r.number = d.revision where d.scope = $1 and d.path > $2 order by d.path limit $3`, scope.ID, after, exportPage).Query(func(rows pgx.Rows) error {
+					b.Queue(`select `+documentColumns+`, r.text from document d join revision r on r.scope = d.scope and r.number = d.revision where d.scope = $1 and d.path > $2 order by d.path limit $3`, scope.ID, after, exportPage).Query(func(rows pgx.Rows) error {
 						var err error
-						page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Exported, error) {
-							e := Exported{Scope: scope}
-							err := row.Scan(&e.Path, &e.Version, &e.Bytes, &e.By, &e.At, &e.Embedded, &e.Text)
-							after = e.Path
-							e.Path, e.Text, e.At = unescaped(e.Path), unescaped(e.Text), e.At.UTC()
-							return e, err
-						})
+						page, err = pgx.CollectRows(rows, withText)
 						return err
 					})
 				})
@@ -263,8 +261,8 @@ func (db *DB) Export(ctx context.Context, tenant int64, scopes []Scope) iter.Seq
 					yield(Exported{}, err)
 					return
 				}
-				for _, e := range page {
-					if !yield(e, nil) {
+				for _, d := range page {
+					if after = escaped(d.Path); !yield(Exported{scope, d}, nil) {
 						return
 					}
 				}
@@ -274,15 +272,18 @@ func (db *DB) Export(ctx context.Context, tenant int64, scopes []Scope) iter.Seq
 	}
 }
 
-// Usage counts the documents of a tenant and their bytes.
-func (db *DB) Usage(ctx context.Context, tenant int64) (documents int, bytes int64, err error) {
-	err = db.read(ctx, session{tenant: tenant}, func(b *pgx.Batch) {
-		b.Queue(sumUsage, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&documents, &bytes) })
-	})
-	return documents, bytes, err
+// Usage is what a tenant has.
+type Usage struct {
+	Documents   int
+	Bytes, Kept int64 // Kept are of replaced and removed texts
 }
 
-// addUsage ends an insert of what was added to a part of a tenant's usage.
-const addUsage = ` on conflict (tenant, part) do update set documents = usage.documents + excluded.documents, bytes = usage.bytes + excluded.bytes`
+// Usage counts what a tenant has.
+func (db *DB) Usage(ctx context.Context, tenant int64) (u Usage, err error) {
+	err = db.read(ctx, session{tenant: tenant}, func(b *pgx.Batch) {
+		b.Queue(sumUsage, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&u.Documents, &u.Bytes, &u.Kept) })
+	})
+	return u, err
+}
 
-const sumUsage = `select coalesce(sum(documents), 0)::bigint, coalesce(sum(bytes), 0)::bigint from usage where tenant = $1`
+const sumUsage = `select coalesce(sum(documents), 0)::bigint, coalesce(sum(bytes), 0)::bigint, coalesce(sum(kept), 0)::bigint from usage where tenant = $1`

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/internal/kind"
@@ -213,10 +214,10 @@ func TestDocuments(t *testing.T) {
 	require.Greater(t, second, first)
 	w.remove(ann, "@ops/b.md")
 	require.Equal(t, map[string]string{"a.md": "one more", "~/.beans/memories/c.md": "three\x00 \xff\uffff"}, w.texts(ann))
-	documents, bytes, err := w.db.Usage(t.Context(), w.acme.ID)
+	u, err := w.db.Usage(t.Context(), w.acme.ID)
 	require.NoError(t, err)
-	require.Equal(t, 2, documents)
-	require.Equal(t, int64(len("one more")+len("three\x00 \xff\uffff")), bytes)
+	require.Equal(t, 2, u.Documents)
+	require.Equal(t, int64(len("one more")+len("three\x00 \xff\uffff")), u.Bytes)
 
 	bob := w.as("bob")
 	require.Equal(t, map[string]string{"a.md": "one more"}, w.texts(bob))
@@ -353,9 +354,9 @@ func TestLimits(t *testing.T) {
 	_, err = w.db.Write(t.Context(), ann, []postgres.Change{{Path: all[0].Path, Base: all[0].Version, Gone: true}}, few)
 	require.NoError(t, err, "less than before is never refused")
 	require.NoError(t, w.db.Maintain(t.Context()))
-	documents, bytes, err := w.db.Usage(t.Context(), w.acme.ID)
+	u, err := w.db.Usage(t.Context(), w.acme.ID)
 	require.NoError(t, err)
-	require.Equal(t, []int64{9, 36}, []int64{int64(documents), bytes})
+	require.Equal(t, []int64{9, 36}, []int64{int64(u.Documents), u.Bytes})
 }
 
 // Imports at the same moment do not pass a limit together that each of them keeps.
@@ -391,9 +392,9 @@ func TestLimitsOfImportsAtOnce(t *testing.T) {
 	_, err = c.Exec(t.Context(), `select pg_advisory_unlock(42)`)
 	require.NoError(t, err)
 	imports.Wait()
-	documents, _, err := w.db.Usage(t.Context(), w.acme.ID)
+	u, err := w.db.Usage(t.Context(), w.acme.ID)
 	require.NoError(t, err)
-	require.LessOrEqual(t, documents, limited.MaxDocuments)
+	require.LessOrEqual(t, u.Documents, limited.MaxDocuments)
 }
 
 // A tenant whose writes wait for each other leaves connections to others.
@@ -498,9 +499,9 @@ func TestDelete(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	require.Equal(t, []string{"dev"}, keys[0].Teams)
-	documents, _, err := w.db.Usage(t.Context(), w.acme.ID)
+	u, err := w.db.Usage(t.Context(), w.acme.ID)
 	require.NoError(t, err)
-	require.Equal(t, 2, documents)
+	require.Equal(t, 2, u.Documents)
 	stale := w.as("ann")
 	require.NoError(t, w.db.Tenants().Delete(t.Context(), w.acme.ID))
 	require.Equal(t, kind.NotFound, kind.Of(w.db.Tenants().Delete(t.Context(), w.acme.ID)))
@@ -609,8 +610,103 @@ func TestMigrateAgain(t *testing.T) {
 func TestAwait(t *testing.T) {
 	w := newWorld(t)
 	version := w.put(w.as("ann"), "a.md", "text")
-	require.NoError(t, w.db.Await(t.Context(), version))
-	require.NoError(t, w.db.Await(t.Context(), 0))
-	require.Equal(t, kind.BadInput, kind.Of(w.db.Await(t.Context(), version+1000)))
+	require.NoError(t, w.db.Await(t.Context(), w.acme.ID, version))
+	require.NoError(t, w.db.Await(t.Context(), w.acme.ID, 0))
+	require.Equal(t, kind.BadInput, kind.Of(w.db.Await(t.Context(), w.acme.ID, version+1000)))
 	require.NoError(t, w.db.Ready(t.Context()))
+}
+
+// Versions ascend in a tenant, also beside writes that run, and say nothing of what other tenants
+// write.
+func TestVersionsAreOfATenant(t *testing.T) {
+	w := newWorld(t)
+	before := w.put(w.as("ann"), "a.md", "1")
+	_, err := w.db.Tenants().Create(t.Context(), "other")
+	require.NoError(t, err)
+	for i := range 20 {
+		w.put(w.of("other", "eve"), "a.md", fmt.Sprint(i))
+	}
+	require.Equal(t, kind.BadInput, kind.Of(w.db.Await(t.Context(), w.of("other", "eve").Tenant.ID, 1<<40)))
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(t.Context())
+	running, err := c.Begin(t.Context()) // holds what the writes of before had
+	require.NoError(t, err)
+	_, err = running.Exec(t.Context(), `select from memcore.usage where tenant = $1 for update`, w.acme.ID)
+	require.NoError(t, err)
+	for i := range 3 {
+		version := w.put(w.as("ann"), "a.md", fmt.Sprint("again ", i))
+		require.Greater(t, version, before)
+		require.Less(t, version, before+512, "one count more")
+		require.NoError(t, w.db.Await(t.Context(), w.acme.ID, version))
+		before = version
+	}
+	require.NoError(t, running.Rollback(t.Context()))
+
+	var mu sync.Mutex
+	given := map[int64]bool{}
+	var writers sync.WaitGroup
+	for writer := range 8 {
+		writers.Go(func() {
+			own := int64(0)
+			for i := range 20 {
+				path := fmt.Sprintf("%d/%d.md", writer, i)
+				versions, err := w.db.Write(t.Context(), w.as("ann"), []postgres.Change{{Path: path, Text: path}, {Path: "second/" + path, Text: path}}, written)
+				if !assert.NoError(t, err) {
+					return
+				}
+				mu.Lock()
+				for _, version := range versions {
+					assert.False(t, given[version], "given twice")
+					assert.Greater(t, version, own)
+					given[version] = true
+				}
+				mu.Unlock()
+				own = slices.Max(versions)
+			}
+		})
+	}
+	writers.Wait()
+}
+
+// What is only kept has a limit, too: the oldest goes.
+func TestHistoryIsBounded(t *testing.T) {
+	w := newWorld(t)
+	limited := written
+	limited.MaxBytes = 100
+	text := func(i int) string { return fmt.Sprintf("%040d", i) }
+	version := int64(0)
+	for i := range 5 {
+		versions, err := w.db.Write(t.Context(), w.as("ann"), []postgres.Change{{Path: "a.md", Text: text(i), Base: version}}, limited)
+		require.NoError(t, err)
+		version = versions[0]
+	}
+	history, _, _, err := w.db.History(t.Context(), w.as("ann"), "", 0, 100)
+	require.NoError(t, err)
+	require.Len(t, history, 3, "two of 40 bytes, and the document")
+	u, err := w.db.Usage(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.Equal(t, postgres.Usage{Documents: 1, Bytes: 40, Kept: 80}, u)
+	_, err = w.db.Past(t.Context(), w.as("ann"), history[0].Version-1)
+	require.Equal(t, kind.BadInput, kind.Of(err), err)
+	_, err = w.db.Past(t.Context(), w.as("ann"), history[0].Version)
+	require.NoError(t, err)
+
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(t.Context())
+	_, err = c.Exec(t.Context(), `update memcore.revision set expires = now() - interval '1 s' where number = $1`, history[0].Version)
+	require.NoError(t, err)
+	require.NoError(t, w.db.Maintain(t.Context()))
+	_, err = w.db.Write(t.Context(), w.as("ann"), []postgres.Change{{Path: "a.md", Base: version, Gone: true, Forget: true}}, limited)
+	require.NoError(t, err)
+	u, err = w.db.Usage(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.Zero(t, u, "what has expired and what was forgotten does not count")
+	w.put(w.as("ann"), "~/.beans/a.md", "one")
+	w.put(w.as("ann"), "~/.beans/a.md", "again")
+	require.NoError(t, w.db.Tenants().DeleteUser(t.Context(), w.acme.ID, "ann"))
+	u, err = w.db.Usage(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.Zero(t, u)
 }

@@ -120,7 +120,7 @@ func (db *DB) Cuts(ctx context.Context) ([]Cut, error) {
 // records were not made by a cut.
 func (db *DB) CutOtherwise(ctx context.Context, tenant int64, s Scope, cut, after string, n int) (all []Document, err error) {
 	err = db.read(ctx, session{tenant, []int64{s.ID}}, func(b *pgx.Batch) {
-		b.Queue(`select d.path, d.revision, r.text, r.at from document d join revision r on r.number = d.revision
+		b.Queue(`select d.path, d.revision, r.text, r.at from document d join revision r on r.scope = d.scope and r.number = d.revision
 			where d.scope = $1 and d.cut <> $2 and d.path > $3 order by d.path limit $4`, s.ID, cut, escaped(after), n).Query(func(rows pgx.Rows) error {
 			var d Document
 			_, err := pgx.ForEachRow(rows, []any{&d.Path, &d.Version, &d.Text, &d.At}, func() error {

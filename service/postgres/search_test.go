@@ -397,17 +397,17 @@ func TestReplica(t *testing.T) {
 	follower, err := postgres.Open(t.Context(), replica.DSN("node", database), postgres.Options{})
 	require.NoError(t, err)
 	defer follower.Close()
-	require.NoError(t, follower.Await(t.Context(), first))
+	require.NoError(t, follower.Await(t.Context(), w.acme.ID, first))
 	require.Equal(t, []string{"tea"}, w.matching(follower, w.as("ann"), "tea"))
 	for i := range 20 {
 		version := w.put(w.as("ann"), "a.md", fmt.Sprint("tea ", i))
-		require.NoError(t, follower.Await(t.Context(), version))
+		require.NoError(t, follower.Await(t.Context(), w.acme.ID, version))
 		require.Equal(t, []string{fmt.Sprint("tea ", i)}, w.matching(follower, w.as("ann"), "tea"))
 		require.Equal(t, []string{fmt.Sprint("tea ", i)}, w.near(follower, w.as("ann"), "tea"))
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	require.Equal(t, kind.Unavailable, kind.Of(follower.Await(ctx, 1<<40)))
+	require.Equal(t, kind.Unavailable, kind.Of(follower.Await(ctx, w.acme.ID, 1<<40)))
 
 	require.NoError(t, server.Stop())
 	c, err := pgx.Connect(t.Context(), replica.DSN("owner", database))
@@ -429,6 +429,8 @@ func TestNumbersOfTransactionsAreUsedAgain(t *testing.T) {
 	p := w.as("ann")
 	c, err := pgx.Connect(t.Context(), w.owner)
 	require.NoError(t, err)
+	var before time.Time
+	require.NoError(t, c.QueryRow(t.Context(), `select now()`).Scan(&before))
 	for range 50 {
 		_, err = c.Exec(t.Context(), `begin; select pg_current_xact_id(); rollback`)
 		require.NoError(t, err)
@@ -437,9 +439,15 @@ func TestNumbersOfTransactionsAreUsedAgain(t *testing.T) {
 	require.NoError(t, syscall.Kill(int(c.PgConn().PID()), syscall.SIGKILL))
 	require.Error(t, c.Ping(t.Context()))
 	require.Eventually(t, func() bool {
-		_, _, err := w.db.Usage(t.Context(), w.acme.ID)
-		return err == nil
-	}, 20*time.Second, 20*time.Millisecond)
+		c, err := pgx.Connect(t.Context(), w.owner)
+		if err != nil {
+			return false
+		}
+		defer c.Close(t.Context())
+		recovered := false
+		err = c.QueryRow(t.Context(), `select pg_stat_get_bgwriter_stat_reset_time() > $1`, before).Scan(&recovered)
+		return err == nil && recovered && w.db.Ready(t.Context()) == nil
+	}, time.Minute, 20*time.Millisecond)
 	w.put(p, "a.md", "tea again")
 	require.Equal(t, []string{"tea again"}, w.matching(w.db, p, "tea"))
 }

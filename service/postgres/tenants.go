@@ -190,7 +190,10 @@ func (all Tenants) deleteScopes(ctx context.Context, tenant int64, of ScopeKind,
 		b.Queue(`select set_config('memcore.scopes', (select coalesce(array_agg(id), '{}')::text from scope
 			where tenant = $1 and ($2 = '' or kind = $2 and name = $3)), true)`, tenant, of, name)
 		const these = `scope = any (current_setting('memcore.scopes')::bigint[])`
-		b.Queue(`insert into usage select $1, 0, -count(*), -coalesce(sum(r.bytes), 0) from document d join revision r on r.number = d.revision where d.`+these+addUsage, tenant)
+		b.Queue(`insert into usage (tenant, part, documents, bytes, kept)
+			select $1, 0, -count(*) filter (where current), -coalesce(sum(bytes) filter (where current), 0), -coalesce(sum(bytes) filter (where not current), 0)
+			from (select bytes, replaced is null and not gone as current from revision where text is not null and `+these+`) r
+			on conflict (tenant, part) do update set documents = usage.documents + excluded.documents, bytes = usage.bytes + excluded.bytes, kept = usage.kept + excluded.kept`, tenant)
 		for _, table := range contentTables {
 			b.Queue(`delete from ` + table + ` where ` + these)
 		}

@@ -42,7 +42,8 @@ type Write struct {
 	Embedder string
 	// Cut is the fingerprint of what made the records (core.Cutter).
 	Cut string
-	// MaxDocuments and MaxBytes of the tenant; 0 and less are no limit.
+	// MaxDocuments and MaxBytes of the tenant; 0 and less are no limit. What is replaced and removed
+	// may have MaxBytes more: of it the oldest goes.
 	MaxDocuments int
 	MaxBytes     int64
 	// Keep is how long what is replaced stays in the history.
@@ -92,10 +93,11 @@ func (db *DB) Write(ctx context.Context, p Principal, changes []Change, w Write)
 			return err
 		})
 		w.queueLock(b, p.Tenant.ID, len(changes))
+		b.Queue(`select memcore.take_part($1)`, p.Tenant.ID)
 		for _, i := range order {
 			queueChange(b, scopes[i], changes[i], model, w, &versions[i])
 		}
-		w.queueUsage(b, p.Tenant.ID)
+		w.queueUsage(b, p.Tenant.ID, p.session().scopes)
 	})
 	return versions, err
 }
@@ -133,8 +135,7 @@ func (db *DB) makeScope(ctx context.Context, tenant int64, s Scope) (Scope, erro
 	return s, err
 }
 
-// add adds to a number that the transaction keeps until its end: what all changes add to the usage,
-// the row of which is then locked last.
+// add adds to a number that the transaction keeps until its end: what all changes add to the usage.
 func add(name, more string) string {
 	return `set_config('memcore.` + name + `', (coalesce(nullif(current_setting('memcore.` + name + `', true), ''), '0')::bigint + ` + more + `)::text, true)`
 }
@@ -163,25 +164,26 @@ func queueChange(b *pgx.Batch, scope int64, c Change, model *int16, w Write, ver
 	}
 	arguments := pgx.NamedArgs{"scope": scope, "path": path, "base": c.Base, "text": escaped(c.Text), "bytes": len(c.Text), "gone": c.Gone, "by": w.By, "keep": w.Keep,
 		"indexed": c.Indexed, "digest": c.Digest, "model": model, "chunks": len(c.Records), "waiting": waiting, "cut": w.Cut}
-	statement := `with n as (select nextval('revision_number') as number), d as (` + document + `),
+	statement := `with n as (select ` + add("number", "256") + `::bigint as number), d as (` + document + `),
 		r as (insert into revision (number, scope, path, text, bytes, gone, by_whom, expires)
 			select n.number, @scope, @path, @text, @bytes, @gone, @by, case when @gone then now() + @keep::interval end from n, d),
 		o as (update revision set replaced = n.number, expires = now() + @keep::interval from n, d where revision.number = @base and scope = @scope returning bytes)
-		select n.number, ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@bytes - coalesce((select bytes from o), 0)") + ` from n, d`
+		select n.number, ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@bytes - coalesce((select bytes from o), 0)") + `, ` + add("kept", "coalesce((select bytes from o), 0)") + ` from n, d`
 	if c.Same {
 		statement = `with d as (update document set indexed = @indexed, digest = @digest, model = @model, cut = @cut, xid = default
 			where scope = @scope and path = @path and revision = @base returning revision)
-		select d.revision, ` + add("documents", "0") + `, ` + add("bytes", "0") + ` from d`
+		select d.revision, ` + add("documents", "0") + `, ` + add("bytes", "0") + `, ` + add("kept", "0") + ` from d`
 	}
 	b.Queue(statement, arguments).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(version, nil, nil)
+		err := row.Scan(version, nil, nil, nil)
 		if errors.Is(err, pgx.ErrNoRows) {
 			err = fmt.Errorf("%.200q: %w", c.Path, ErrChanged)
 		}
 		return err
 	})
 	if c.Forget {
-		b.Queue(`update revision set text = null where scope = $1 and path = $2 and replaced is not null`, scope, path)
+		b.Queue(`with o as (update revision set text = null where scope = $1 and path = $2 and replaced is not null and text is not null returning bytes)
+			select `+add("kept", "-coalesce((select sum(bytes) from o), 0)"), scope, path)
 	}
 	if c.Gone {
 		b.Queue(`delete from record where scope = $1 and path = $2`, scope, path)
@@ -249,25 +251,35 @@ const quotaLocks = "7161003"
 // queueLock lets the writes of a tenant that is nearly full wait for each other.
 func (w Write) queueLock(b *pgx.Batch, tenant int64, documents int) {
 	if w.MaxDocuments > 0 || w.MaxBytes > 0 {
-		b.Queue(`select pg_advisory_xact_lock(`+quotaLocks+`, $1::bigint::integer) from (`+sumUsage+`) u(documents, bytes)
+		b.Queue(`select pg_advisory_xact_lock(`+quotaLocks+`, $1::bigint::integer) from (`+sumUsage+`) u(documents, bytes, kept)
 			where $2::bigint > 0 and documents + $3::bigint > $2 or $4::bigint > 0 and bytes + $5::bigint > $4`, tenant, w.MaxDocuments, writesAtOnce*documents, w.MaxBytes, bytesAtOnce)
 	}
 }
 
 // queueUsage adds what changed, and refuses changes that leave a tenant above its limits, unless it
-// has less than before.
-func (w Write) queueUsage(b *pgx.Batch, tenant int64) {
-	var more, now struct{ documents, bytes int64 }
-	b.Queue(`insert into usage select $1, pg_backend_pid() % 64, current_setting('memcore.documents')::bigint, current_setting('memcore.bytes')::bigint`+addUsage+`
-		returning current_setting('memcore.documents')::bigint, current_setting('memcore.bytes')::bigint`, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&more.documents, &more.bytes) })
+// has less than before. Of texts that are only kept, the oldest in the scopes go.
+func (w Write) queueUsage(b *pgx.Batch, tenant int64, scopes []int64) {
+	var more, now Usage
+	if w.MaxBytes > 0 {
+		b.Queue(`with over as (select sum(kept) + current_setting('memcore.kept')::bigint - $3 as bytes from usage where tenant = $1),
+			o as (delete from revision r using over, (select scope, number, sum(bytes) over (order by replaced, number) - bytes as before from revision
+					where scope = any ($2) and replaced is not null and text is not null and (select bytes from over) > 0) k
+				where r.scope = k.scope and r.number = k.number and k.before < over.bytes returning r.scope, r.replaced, r.bytes),
+			s as (update scope set oldest = greatest(oldest, m.replaced) from (select scope, max(replaced) as replaced from o group by scope) m where id = m.scope)
+			select `+add("kept", "-coalesce((select sum(bytes) from o), 0)"), tenant, scopes, w.MaxBytes)
+	}
+	b.Queue(`update usage set documents = documents + current_setting('memcore.documents')::bigint, bytes = bytes + current_setting('memcore.bytes')::bigint,
+			kept = kept + current_setting('memcore.kept')::bigint, last = current_setting('memcore.number')::bigint
+		where tenant = $1 and part = current_setting('memcore.number')::bigint % 256
+		returning current_setting('memcore.documents')::bigint, current_setting('memcore.bytes')::bigint`, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&more.Documents, &more.Bytes) })
 	b.Queue(sumUsage, tenant).QueryRow(func(row pgx.Row) error {
-		if err := row.Scan(&now.documents, &now.bytes); err != nil {
+		if err := row.Scan(&now.Documents, &now.Bytes, &now.Kept); err != nil {
 			return err
 		}
 		switch {
-		case w.MaxDocuments > 0 && more.documents > 0 && now.documents > int64(w.MaxDocuments):
+		case w.MaxDocuments > 0 && more.Documents > 0 && now.Documents > w.MaxDocuments:
 			return fmt.Errorf("%w: it would have more than its %d documents", ErrFull, w.MaxDocuments)
-		case w.MaxBytes > 0 && more.bytes > 0 && now.bytes > w.MaxBytes:
+		case w.MaxBytes > 0 && more.Bytes > 0 && now.Bytes > w.MaxBytes:
 			return fmt.Errorf("%w: it would have more than its %d bytes", ErrFull, w.MaxBytes)
 		}
 		return nil

@@ -10,22 +10,15 @@ import (
 	"github.com/memcore/memcore/service/postgres"
 )
 
-func shown(d postgres.Document) service.Document {
-	return service.Document{Path: d.Path, Version: d.Version, Bytes: d.Bytes, By: d.By, At: d.At, Text: d.Text, Gone: d.Gone}
-}
-
-func allShown(documents []postgres.Document, version int64) service.Documents {
-	all := service.Documents{Documents: []service.Document{}, Version: version}
-	for _, d := range documents {
-		all.Documents = append(all.Documents, shown(d))
-	}
-	return all
+// listed has a list in JSON even of no documents.
+func listed(documents []service.Document, version int64, more bool) service.Documents {
+	return service.Documents{Documents: append([]service.Document{}, documents...), Version: version, More: more}
 }
 
 // List implements service.Node.
 func (n *Node) List(ctx context.Context, p service.Principal) (service.Documents, error) {
 	documents, version, err := n.o.DB.List(ctx, p.Of)
-	return allShown(documents, version), hide(n.o.Logger, err)
+	return listed(documents, version, false), hide(n.o.Logger, err)
 }
 
 // Get implements service.Node.
@@ -37,7 +30,7 @@ func (n *Node) Get(ctx context.Context, p service.Principal, path string) (servi
 	if kind.Of(err) == kind.NotFound {
 		err = errNoDocument(path)
 	}
-	return shown(d), hide(n.o.Logger, err)
+	return d, hide(n.o.Logger, err)
 }
 
 // Put implements service.Node.
@@ -91,11 +84,10 @@ func (n *Node) Export(ctx context.Context, p service.Principal, of service.Expor
 			return
 		}
 		for d, err := range n.o.DB.Export(ctx, p.Of.Tenant.ID, scopes) {
-			out := shown(d.Document)
 			if of.All {
-				out.Path = stored(d.Scope, d.Path)
+				d.Path = stored(d.Scope, d.Path)
 			}
-			if !yield(out, hide(n.o.Logger, err)) || err != nil {
+			if !yield(d.Document, hide(n.o.Logger, err)) || err != nil {
 				return
 			}
 		}
@@ -133,9 +125,7 @@ func (n *Node) History(ctx context.Context, p service.Principal, path string, pa
 		}
 	}
 	documents, more, version, err := n.o.DB.History(ctx, p.Of, path, page.Before, page.Limit)
-	all := allShown(documents, version)
-	all.More = more
-	return all, hide(n.o.Logger, err)
+	return listed(documents, version, more), hide(n.o.Logger, err)
 }
 
 // Restore implements service.Node.

@@ -241,8 +241,8 @@ func (n *Node) Limits(p service.Principal) service.Limits { return or(p.Settings
 
 // Usage implements service.Node.
 func (n *Node) Usage(ctx context.Context, p service.Principal) (service.Usage, error) {
-	documents, bytes, err := n.o.DB.Usage(ctx, p.Of.Tenant.ID)
-	return service.Usage{Documents: documents, Bytes: bytes, Limits: n.Limits(p), Embedder: p.Settings.Embedder, Model: p.Settings.Model}, hide(n.o.Logger, err)
+	u, err := n.o.DB.Usage(ctx, p.Of.Tenant.ID)
+	return service.Usage{Documents: u.Documents, Bytes: u.Bytes, History: u.Kept, Limits: n.Limits(p), Embedder: p.Settings.Embedder, Model: p.Settings.Model}, hide(n.o.Logger, err)
 }
 
 // errNoDocument is the error for a path without a document.

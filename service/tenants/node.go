@@ -107,13 +107,13 @@ func (n *Node) Ready(ctx context.Context) error {
 }
 
 // Await implements service.Node.
-func (n *Node) Await(ctx context.Context, _ service.Principal, position int64) error {
+func (n *Node) Await(ctx context.Context, p service.Principal, position int64) error {
 	if position == 0 {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, awaitTimeout)
 	defer stop()
-	return hide(n.o.Logger, n.o.DB.Await(ctx, position))
+	return hide(n.o.Logger, n.o.DB.Await(ctx, p.Of.Tenant.ID, position))
 }
 
 // awaitTimeout bounds the wait of a request for a replica.

@@ -35,12 +35,15 @@ create table memcore.scope (
 	unique (tenant, kind, name)
 );
 
--- What a tenant has is the sum of its rows: writes at the same time have one each.
+-- What a tenant has is the sum of its rows: writes at the same time have one each, which gives them
+-- the numbers of their revisions, too (memcore.take_part).
 create table memcore.usage (
 	tenant    bigint not null,
 	part      integer not null,
-	documents bigint not null,
-	bytes     bigint not null,
+	documents bigint not null default 0,
+	bytes     bigint not null default 0,
+	kept      bigint not null default 0, -- bytes of replaced and removed texts
+	last      bigint not null default 0, -- revision
 	primary key (tenant, part)
 ) with (fillfactor = 50);
 
@@ -49,11 +52,9 @@ create table memcore.model (
 	fingerprint text not null unique
 );
 
-create sequence memcore.revision_number;
-
 create table memcore.revision (
-	number   bigint primary key,
 	scope    bigint not null,
+	number   bigint not null, -- none has it twice in a tenant
 	path     text collate "C" not null,
 	text     text, -- null of what was forgotten
 	bytes    bigint not null,
@@ -61,10 +62,10 @@ create table memcore.revision (
 	by_whom  text not null,
 	at       timestamptz not null default now(),
 	replaced bigint,      -- by this revision
-	expires  timestamptz  -- of what was replaced, and of removals
+	expires  timestamptz, -- of what was replaced, and of removals
+	primary key (scope, number)
 );
 create index revision_of_path on memcore.revision (scope, path, number);
-create index revision_of_scope on memcore.revision (scope, number);
 create index revision_expired on memcore.revision (expires) where expires is not null;
 
 create table memcore.document (
@@ -185,12 +186,9 @@ create function memcore.scopes(of_tenant bigint, of_user text, of_teams text[]) 
 	order by id
 $$;
 
-create function memcore.reached(wanted bigint) returns boolean
+create function memcore.reached(of_tenant bigint, wanted bigint) returns boolean
 	language sql stable security definer set search_path = memcore, pg_temp as $$
-	-- It may have expired: then a later one is so old that no transaction from before it still runs.
-	select exists (select from revision where number = wanted) or exists (select from revision
-		where number > wanted and at < coalesce(pg_last_xact_replay_timestamp(), now()) - interval '10 minutes')
-		or not pg_is_in_recovery() and wanted <= (select last_value from revision_number)
+	select exists (select from usage where tenant = of_tenant and part = wanted % 256 and last >= wanted)
 $$;
 
 create function memcore.take(most integer, lease interval) returns table (tenant bigint, scope bigint, path text)
@@ -214,11 +212,29 @@ begin
 		return;
 	end if;
 	with expired as (
-		delete from revision where number in (select number from revision where expires < now() limit 10000)
-		returning scope, replaced)
+		delete from revision where (scope, number) in (select scope, number from revision where expires < now() limit 10000)
+		returning scope, replaced, case when text is null then 0 else bytes end as bytes),
+	freed as (
+		insert into usage (tenant, part, kept) select s.tenant, -1, -sum(e.bytes) from expired e join scope s on s.id = e.scope group by s.tenant
+		on conflict (tenant, part) do update set kept = usage.kept + excluded.kept)
 	update scope s set oldest = greatest(s.oldest, e.replaced)
 	from (select scope, max(replaced) as replaced from expired group by scope) e where s.id = e.scope and e.replaced is not null;
 	delete from removal where at < now() - interval '1 day';
+end $$;
+
+-- A write has a row of usage until it ends, one that no other has. The row of a number is its rest by
+-- 256, and each number is greater than those of all writes that had ended when its own began: so none
+-- is given twice, and a tenant's numbers say nothing of other tenants.
+create function memcore.take_part(of_tenant bigint) returns void
+	language plpgsql set search_path = memcore, pg_temp as $$
+declare mine integer;
+begin
+	select part into mine from usage where tenant = of_tenant and part >= 0 order by part limit 1 for update skip locked;
+	if mine is null then
+		select n into mine from generate_series(0, 255) n left join usage u on u.tenant = of_tenant and u.part = n order by u.part is not null, random() limit 1;
+		insert into usage (tenant, part) values (of_tenant, mine) on conflict (tenant, part) do update set last = usage.last;
+	end if;
+	perform set_config('memcore.number', (max(last) / 256 * 256 + mine)::text, true) from usage where tenant = of_tenant;
 end $$;
 
 -- A dump keeps the numbers of transactions, which a new server has not reached.
@@ -232,4 +248,4 @@ grant usage on schema memcore to memcore_node;
 grant select, insert, update, delete on all tables in schema memcore to memcore_node;
 revoke insert, update, delete on memcore.schema from memcore_node;
 grant select, usage on all sequences in schema memcore to memcore_node;
-grant execute on function memcore.key, memcore.scopes, memcore.reached, memcore.take, memcore.cuts, memcore.maintain to memcore_node;
+grant execute on function memcore.key, memcore.scopes, memcore.reached, memcore.take, memcore.take_part, memcore.cuts, memcore.maintain to memcore_node;
