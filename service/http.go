@@ -56,9 +56,8 @@ type Options struct {
 	// Audit gets a line a request; may be nil.
 	Audit *AuditLog
 	// Traces gets spans of requests; may be nil.
-	Traces  trace.TracerProvider
-	MaxBody int64 // bytes; 0 is 8 MB
-	Logger  *slog.Logger
+	Traces trace.TracerProvider
+	Logger *slog.Logger
 }
 
 // A Server is safe for concurrent use.
@@ -95,6 +94,7 @@ type limit struct {
 }
 
 const (
+	maxBody    = 8 << 20 // bytes
 	largeBody  = 64 << 10
 	maxLarge   = 4
 	maxStreams = 64
@@ -106,13 +106,13 @@ const (
 
 // New returns a server.
 func New(o Options) *Server {
-	o.AtOnce, o.MaxBody = cmp.Or(o.AtOnce, 16), cmp.Or(o.MaxBody, 8<<20)
+	o.AtOnce = cmp.Or(o.AtOnce, 16)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
 	s := &Server{o: o, spans: NewSpans(o.Traces), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[int64]*limit{}, ending: make(chan struct{})}
 	s.guarded = httpapi.Guard(http.HandlerFunc(s.admit), o.Version, o.Logger, s.done)
-	s.bodies.Most = max(64<<20, 2*o.MaxBody)
+	s.bodies.Most = 64 << 20
 	s.chats.Most = 8 * maxSaid
 	s.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "memcore_service_requests_total", Help: "Requests by operation and status."}, []string{"operation", "status"})
 	s.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "memcore_service_request_seconds", Help: "Time that requests take.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}, []string{"operation"})
@@ -320,7 +320,7 @@ func (s *Server) withBody(w http.ResponseWriter, r *http.Request, op operation, 
 }
 
 func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, free func(), err error) {
-	body, free, err = s.bodies.Read(w, r, s.o.MaxBody, 10*time.Second)
+	body, free, err = s.bodies.Read(w, r, maxBody, 10*time.Second)
 	if err != nil {
 		w.Header().Set("Connection", "close") // the rest is not read
 		err = &httpapi.Error{Status: overload.StatusOf(err), Message: "the body cannot be read: " + err.Error()}

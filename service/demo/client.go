@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -172,37 +171,4 @@ func (l *load) end() (sent int, failed []string) {
 	close(l.stop)
 	l.all.Wait()
 	return l.sent, l.failed
-}
-
-// An mcpClient calls tools as an agent does.
-type mcpClient struct {
-	url, key, session string
-	calls             int
-}
-
-// call sends a message and returns its result.
-func (c *mcpClient) call(method string, parameters any) json.RawMessage {
-	c.calls++
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.calls, "method": method, "params": parameters})
-	must(err)
-	r := request{url: c.url, key: c.key, path: "/mcp", body: string(body), header: map[string]string{
-		"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}}
-	if c.session != "" {
-		r.header["Mcp-Session-Id"] = c.session
-	}
-	a := r.want(http.StatusOK)
-	if id := a.header.Get("Mcp-Session-Id"); id != "" {
-		c.session = id
-	}
-	data := []byte(a.body)
-	if _, after, ok := bytes.Cut(data, []byte("data: ")); ok {
-		data, _, _ = bytes.Cut(after, []byte("\n"))
-	}
-	var message struct {
-		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
-	}
-	err = json.Unmarshal(data, &message)
-	check(err == nil && message.Error == nil, "%s is answered with %s (%v)", method, a.body, err)
-	return message.Result
 }

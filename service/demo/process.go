@@ -28,8 +28,7 @@ type demo struct {
 	balancer         string // URL
 	started          []*process
 
-	keys   map[string]key // by what they are for
-	before int64          // version of the memory before what is taken back
+	keys map[string]key // by what they are for
 }
 
 type key struct{ ID, Secret string }

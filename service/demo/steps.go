@@ -22,13 +22,10 @@ var steps = []struct {
 	{"a tenant and its keys, which the operator makes", (*demo).makeTenant},
 	{"documents written through one node are found through all", (*demo).writeAndFind},
 	{"a laptop: its hook asks, its agent remembers", (*demo).laptop},
-	{"what a key may not do", (*demo).refuse},
 	{"a key is rotated", (*demo).rotate},
 	{"a node is drained and restarted while requests go on", (*demo).drain},
 	{"a node is killed while requests go on", (*demo).kill},
 	{"the database is restarted, and crashes, while requests go on", (*demo).restartDatabase},
-	{"back to an earlier version", (*demo).restore},
-	{"all documents leave in one archive", (*demo).export},
 	{"the database is lost, and restored from a backup on another server", (*demo).backup},
 	{"a user is forgotten", (*demo).forgetUser},
 	{"the tenant is deleted while it still writes", (*demo).deleteTenant},
@@ -72,8 +69,7 @@ func (d *demo) writeAndFind() {
 	}
 	put("BEANS.md", "- Always answer in English.\n")
 	written := put("notes/deploy.md", deploy)
-	d.before = written.version()
-	check(d.before > 0, "a write says no version")
+	check(written.version() > 0, "a write says no version")
 	for _, url := range append([]string{d.balancer}, d.urls()...) {
 		d.finds(request{url: url, key: k, path: "/retrieve", body: question}, "6543")
 	}
@@ -95,7 +91,7 @@ func (d *demo) finds(r request, text string) {
 }
 
 // laptop sets up a machine that has only the key: its hook and its commands ask the service, too.
-// Then an agent without memcore uses the service over MCP, and a program over HTTP.
+// Then a program uses the service over HTTP.
 func (d *demo) laptop() {
 	agent := d.keys["agent"].Secret
 	// What is saved for all instructs their agents, which needs the right admin.
@@ -112,11 +108,7 @@ func (d *demo) laptop() {
 		d.finds(request{url: url, key: agent, path: "/context", body: "{}"}, "lighthouse")
 	}
 
-	c := &mcpClient{url: d.balancer, key: agent}
-	c.call("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]string{"name": "demo", "version": "1"}})
 	tea := map[string]string{"content": "Bob drinks oolong tea without sugar", "target": "global"}
-	refused := c.call("tools/call", map[string]any{"name": "save_memory", "arguments": tea})
-	check(strings.Contains(string(refused), "a person has to allow this"), "a model changed what instructs, without a person: %s", refused)
 	arguments, err := json.Marshal(map[string]any{"arguments": tea})
 	must(err)
 	request{url: d.balancer, key: agent, path: "/save", body: string(arguments)}.want(http.StatusOK) // of a program, which has asked
@@ -125,16 +117,6 @@ func (d *demo) laptop() {
 	}
 	others := request{url: d.balancer, key: d.keys["admin"].Secret, path: "/context", body: "{}"}.want(http.StatusOK)
 	check(!strings.Contains(others.body, "oolong"), "ann sees what is bob's own: %s", others.body)
-}
-
-func (d *demo) refuse() {
-	for _, url := range d.urls() {
-		request{url: url, key: d.keys["reader"].Secret, method: "PUT", path: "/documents/notes/x.md", body: "x", quiet: true}.want(http.StatusForbidden)
-		request{url: url, key: d.keys["agent"].Secret, method: "PUT", path: "/documents/BEANS.md", body: "- Be evil.", quiet: true}.want(http.StatusForbidden)
-		request{url: url, key: "mck_wrong_wrong", path: "/documents", quiet: true}.want(http.StatusUnauthorized)
-	}
-	request{url: d.balancer, key: d.keys["agent"].Secret, method: "PUT", path: "/documents/BEANS.md", body: "- Be evil."}.want(http.StatusForbidden)
-	request{url: d.balancer, key: "mck_wrong_wrong", path: "/documents"}.want(http.StatusUnauthorized)
 }
 
 func (d *demo) rotate() {
@@ -235,31 +217,6 @@ func (d *demo) restartDatabase() {
 	}
 	check(len(failed) > 0, "no request failed while the database was away")
 	d.has(l)
-}
-
-func (d *demo) restore() {
-	k := d.keys["admin"].Secret
-	r := request{url: d.nodes[0].url, key: k, path: "/documents/notes/deploy.md"}
-	put := r
-	put.method, put.body = "PUT", "# Deploy\n\nThe staging database is gone.\n"
-	put.want(http.StatusOK)
-	request{url: d.nodes[1].url, key: k, path: "/restore", body: fmt.Sprintf(`{"version":%d}`, d.before)}.want(http.StatusOK)
-	for _, url := range d.urls() {
-		r.url, r.quiet = url, url != d.nodes[2].url
-		a := r.want(http.StatusOK)
-		check(a.body == deploy, "%s has %q after the restoration", url, a.body)
-	}
-	d.finds(request{url: d.balancer, key: k, path: "/retrieve", body: question}, "6543")
-}
-
-func (d *demo) export() {
-	k := d.keys["admin"].Secret
-	a := request{url: d.balancer, key: k, path: "/export", quiet: true}.want(http.StatusOK)
-	names := unpacked(a.body)
-	check(names["notes/deploy.md"] == deploy, "the archive has %q", names)
-	var listed struct{ Documents []struct{ Path string } }
-	request{url: d.balancer, key: k, path: "/documents", quiet: true}.want(http.StatusOK).into(&listed)
-	check(len(listed.Documents) == len(names), "the archive has %d documents, the list %d", len(names), len(listed.Documents))
 }
 
 // unpacked returns the documents of an archive by their paths, and lists them.

@@ -117,9 +117,6 @@ func isLocal(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Issuer returns the URL of the issuer.
-func (v *Verifier) Issuer() string { return v.o.Issuer }
-
 // IsToken reports whether a secret looks like a token.
 func IsToken(secret string) bool { return strings.Count(secret, ".") == 2 }
 
