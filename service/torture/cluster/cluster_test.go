@@ -266,6 +266,10 @@ func (m *machine) read(ctx context.Context, t *testing.T, c *counts, tenants []*
 		case searched:
 			var got result
 			r.decode(t, &got)
+			if strings.Contains(strings.Join(got.Degraded, " "), "did not answer") { // an index was cut off, which the answer says
+				c.refused.Add(1)
+				continue
+			}
 			if count := got.countOf(d.path); count < acked {
 				t.Errorf("search for %s of %s at least %d: count %d, want at least %d: %s", d.path, tn.name, version, count, acked, r.body)
 			}
@@ -505,14 +509,12 @@ func (m *machine) compare(t *testing.T, tn *tenant) {
 	for _, d := range append(tn.documents[:documentsPerTenant:documentsPerTenant], &tn.shared) {
 		query := "What is the count of " + d.path + "?"
 		var want result
-		require.Eventually(t, func() bool { // where the machine is busy, a turn does not wait for vectors
-			want = result{}
-			return json.Unmarshal(laptop("retrieve", query), &want) == nil && len(want.Degraded) == 0
-		}, time.Minute, 100*time.Millisecond)
+		require.NoError(t, json.Unmarshal(laptop("search", query), &want)) // a turn would not wait for a busy machine's vectors
+		require.Empty(t, want.Degraded)
 		for i, n := range m.nodes {
 			var got result
 			require.Eventually(t, func() bool {
-				r, err := n.ask(t.Context(), tn.key, "POST", tn.name+"/retrieve", `{"query": "`+query+`"}`)
+				r, err := n.ask(t.Context(), tn.key, "POST", tn.name+"/search", `{"query": "`+query+`"}`)
 				return err == nil && json.Unmarshal(r.body, &got) == nil && got.State == "ready" && got.Stale == nil && len(got.Degraded) == 0
 			}, time.Minute, 100*time.Millisecond)
 			if got.String() != want.String() {
