@@ -611,3 +611,39 @@ func BenchmarkOf(b *testing.B) {
 		of(all)
 	}
 }
+
+func TestMomentsAsked(t *testing.T) {
+	for order, want := range map[string]string{
+		"commit":                                     "commit",
+		"commit this":                                "commit",
+		"ok, good. now commit & push it":             "commit",
+		"fix the typo and commit":                    "commit",
+		"can you please commit what we have?":        "commit",
+		"open the pull request for the fares":        "commit",
+		"create a new branch for it":                 "commit",
+		"committe das bitte":                         "commit",
+		"haz un commit":                              "commit",
+		"das bitte noch committen":                   "commit",
+		"提交一下":                                       "commit",
+		"закоммить это":                              "commit",
+		"show me the diff of the last commit":        "",
+		"abort the rebase":                           "",
+		"which branch am I on":                       "",
+		"annule le dernier commit":                   "",
+		"撤销上一次提交":                                    "",
+		"add tests for the fares":                    "test",
+		"review the open pull request":               "review",
+		"have a look at the open PR, then deploy it": "review deploy",
+		"address the review comments":                "",
+		"tag 4.4":                                    "deploy",
+		"add a tag to the note":                      "",
+	} {
+		var got []string
+		for _, m := range digest.MomentsAsked(order) {
+			got = append(got, string(m))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", order, got, want)
+		}
+	}
+}

@@ -312,7 +312,7 @@ var (
 )
 
 // momentWords are, for each Moment, the words of statements about it, and of prompts that ask for
-// it.
+// it. "The last commit" names a thing and asks for nothing, so a verb counts where a clause begins.
 var momentWords = []struct {
 	moment        Moment
 	words, orders func(string) bool
@@ -320,20 +320,31 @@ var momentWords = []struct {
 	{Commit, matcher(`(?i)\b(?:commit\w*|amend\w*|squash\w*|rebas\w+|fixups?|branch(?:es)?|pull requests?` +
 		`|merge requests?|push(?:es|ed|ing)?|pushen|changelog|co-author\w*|conventional|ramas?|branche)\b` +
 		`|\b[pm]rs?(?:[\s.,;:!?)#]|$)|提交|推送|分支|コミット|ブランチ|プッシュ`),
-		matcher(`(?i)\b(?:commit|amend|squash|rebase|push|committe\w*|pushe?|pull request|merge request)\b` +
-			`|\b(?:open|create|make|mach|abre|crée) (?:a |an |the |einen? |un )?(?:branch|pr|mr)\b|提交|推送` +
-			`|コミット|プッシュ`)},
+		matcher(ordered(`commit|amend|squash|rebase|push|committe|pushe|commitea|pushea|sube|committa|коммить`+
+			`|закоммить|запушь`, `commit|branch|pr|mr|pull request|merge request`) +
+			`|\b(?:committen|pushen|commitear|committer|committare)\b|(?:^|[^次个個的])提交|推送|(?:コミット|プッシュ)(?:して|しと)`)},
 	{Test, matcher(`(?i)\b(?:tests?|tested|testing|testen|pytest|jest|vitest|playwright|coverage|mocks?` +
 		`|mocking|fixtures?|sleeps?|tdd|e2e|asserts?|assertions?|table[- ]driven|pruebas?|waitForTimeout)\b` +
 		`|测试|測試|テスト`),
-		matcher(`(?i)\b(?:tests?|testing|testen|specs?|coverage|pruebas?)\b|测试|測試|テスト`)},
+		matcher(`(?i)\b(?:tests?|testing|testen|specs?|coverage|pruebas?|testes?)\b|测试|測試|テスト|тест|테스트`)},
 	{Review, matcher(`(?i)\b(?:review(?:s|er|ers|ed|ing)?|code-review|revisi[oó]n|revue)\b|审查|评审|レビュー`),
-		matcher(`(?i)\b(?:review|code-review|revisa|relis)\b|审查|评审|レビュー`)},
+		matcher(ordered(`review|code-review|revisa|relis|prüfe`, `review|code review|code-review|revue|revisión`) +
+			`|\b(?:look at|check|read) (?:\w+ ){1,3}(?:pr|mr|pull request|merge request)\b|审查|评审|レビュー`)},
 	{Deploy, matcher(`(?i)\b(?:deploy\w*|releas\w+|publish(?:ing)?|ship(?:s|ped|ping)?|roll ?out|staging` +
 		`|production|prod|rollback|ausliefern|veröffentlich\w+|despleg\w+|despliegue|déploy\w+)\b|部署|发布` +
 		`|上线|デプロイ|リリース`),
-		matcher(`(?i)\b(?:deploy|release|publish|ship|roll ?out|rollback|ausliefern|veröffentliche\w*` +
-			`|despliega|déploie)\b|部署|发布|上线|デプロイ|リリース`)},
+		matcher(ordered(`deploy|release|publish|ship|roll ?out|roll ?back|tag|veröffentliche|despliega|publica|déploie`+
+			`|publie|déploy|задеплой|выкати`, `release|rollback|deploy|deployment|tag|despliegue|déploiement`) +
+			`|\b(?:ausliefern|ausrollen|veröffentlichen|deployen|desplegar|déployer|publier)\b|部署|发布|上线|デプロイ|リリース`)},
+}
+
+// ordered matches an order whose verb is one of verbs, or to make one of things.
+func ordered(verbs, things string) string {
+	return `(?i)(?:^|[.,;:!?–—、，。；：！？&+\n(]|\PL(?:and|then|to|now|und|dann|y|luego|et|puis|e|poi|и)\PL| - )\PL*` +
+		`(?:(?:please|pls|ok(?:ay)?|yes|good|great|just|also|so|now|and|then|finally|let's|let us|let me|go ahead and` +
+		`|(?:can|could|would|will) (?:you|we)|help me|bitte|ja|gut|por favor|sí|oui|пожалуйста)\PL+)*` +
+		`(?:(?:` + verbs + `)|(?:make|create|open|do|write|prepare|draft|cut|start|mach|erstelle|öffne|haz|crea|abre|fais|crée|ouvre|faz|fai|maak) ` +
+		`(?:(?:me|the|a|an|one|your|another|new|einen?|ein|den|un|una|el|uma?|een) ){0,2}(?:\w+ )?(?:` + things + `))(?:\PL|$)`
 }
 
 func matcher(expression string) func(string) bool {
