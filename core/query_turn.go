@@ -73,6 +73,11 @@ func turnOf(request string) *turn {
 		t.silence = "the prompt picks from what the agent has just listed"
 	}
 	t.text = t.Gist()
+	if text := strings.TrimRight(t.text, "?？ "); text != "" { // a question is the same without its mark
+		if t.text = text; t.question {
+			t.text += "?"
+		}
+	}
 	if strings.TrimSpace(t.text) == "" {
 		t.text = cmp.Or(strings.Join(t.Errors, "\n"), request)
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 // Plain returns a prompt's own words without what only makes them polite: a greeting, thanks,
-// "please", "can you", quotes around everything, a full stop, and an order to commit afterwards.
+// "please", "can you", quotes around everything, a full stop, a file named behind it in parentheses,
+// and an order to commit afterwards.
 // What a prompt wants of memory does not depend on these. It is own if nothing else would be left,
 // or if own is longer than people write politely.
 func Plain(own string) string {
@@ -55,10 +56,14 @@ var (
 	// requesting are forms of an order that look like a question or a wish.
 	requesting = lazily(`(?i)^\W*(?:(?:can|could|would|will) you(?: please)?(?: just| also)?|i(?:'d like| would like| want) you to|(?:kannst|könntest|würdest) du(?: bitte)?(?: mal)?|(?:puedes|podrías)(?: por favor)?|(?:peux|pourrais)-tu)\s+` +
 		`|^(?:帮我|請幫我|可以帮我)`)
-	tellsMe = lazily(`(?i)^(?:tell|remind|explain|show|give|remember|recall|say|sag|erklär|erinner|dime|dis)\b`)
+	tellsMe = lazily(`(?i)^(?:` + tellings + `)`)
 	// closing are words behind a prompt.
-	closing = lazily(`(?i)(?:[\s,.;:!?–-]+(?:(?:and|then|und|y|et)\s+(?:then\s+)?(?:commit|push)(?:\s+(?:it|this|that|everything|the changes?|your work))?(?:\s+and\s+push)?|please|pls|thanks(?: a lot| in advance| so much)?|thank you(?: very much)?|thx|cheers|bitte|danke(?: dir| schön)?|gracias|por favor|merci|s'il (?:te|vous) pla[iî]t)|[,，、\s]*(?:谢谢(?:你)?|ありがとう|お願いします))[\s.!。！]*$`)
+	closing = lazily(`(?i)(?:[\s,.;:!?–-]+(?:(?:and|then|und|y|et)\s+(?:then\s+)?(?:commit|push)(?:\s+(?:it|this|that|everything|the changes?|your work))?(?:\s+and\s+push)?|please|pls|thanks(?: a lot| in advance| so much)?|thank you(?: very much)?|thx|cheers|bitte|danke(?: dir| schön)?|gracias|por favor|merci|s'il (?:te|vous) pla[iî]t)|[,，、\s]*(?:谢谢(?:你)?|ありがとう|お願いします))[\s.!。！]*$` +
+		`|\s+\((?:see |in )?[@\w./-]+\.\w{1,8}\)[\s.!]*$`)
 )
+
+// tellings begin an order to answer: "tell me the port", "show where …", not "show the last month as a graph".
+const tellings = `(?:(?:tell|remind) (?:me|us)|sag (?:mir|uns)|dime|dis-moi|(?:explain|show|say|remember|recall|zeig|erklär)(?: me| us| mir| uns)? (?:what|which|who|whom|whose|where|when|why|how|whether|if|was|welche\w*|wer|wo|wann|warum|wie|ob))\b`
 
 // unquoted removes quotes around a whole text.
 func unquoted(text string) string {
