@@ -39,6 +39,8 @@ type Statement struct {
 	// Score is the evidence that it governs the prompt, in [0, 1]; 1 if the prompt's moment asks
 	// for it.
 	Score float64 `json:"score,omitempty"`
+
+	moments []digest.Moment
 }
 
 const (
@@ -51,17 +53,17 @@ const (
 	// counts as wordAlone, if they are half of the prompt's. Statements that share no word with an
 	// order are given at the start of a session, and at their moments.
 	//
-	// What was said of one thing has to be nearer, minOnce, and what corrects one answer only is
-	// given with that answer (Line.Reply).
-	minSaid  = 0.4
-	minAsked = 0.33 // for a question, which names what it asks for
-	minOnce  = 0.6
+	// What corrects one answer only is given with that answer (Line.Reply).
+	minSaid  = 0.36
+	minAsked = 0.31 // for a question, which names what it asks for
 	// What is less near, but at least minListed, has a place in a list, beside exchanges and
 	// sections that would crowd it out: at most maxListed statements, where there is a list.
 	minListed  = 0.15
 	maxListed  = 2
 	sharedWord = 0.1
-	wordAlone  = 0.2
+	// sharedMoment counts for what was said of the work that an order asks for.
+	sharedMoment = 0.15
+	wordAlone    = 0.2
 )
 
 // Told is Text with the agent's question told apart from the user's answer.
@@ -70,7 +72,7 @@ func (s Statement) Told() string { return digest.Told(s.Text, s.Asked) }
 func statementOf(document string, s digest.Statement) Statement {
 	sum := sha256.Sum256([]byte(strings.ToLower(s.Text)))
 	return Statement{Key: "said-" + hex.EncodeToString(sum[:6]), Text: s.Text, Asked: s.Asked, Name: passageName(document, s.Line), Source: paths.Citation(document, s.Line, s.Line),
-		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time}
+		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time, moments: s.Moments}
 }
 
 // notAsked begins Result.Degraded if statements cannot be read.
@@ -101,18 +103,21 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 			*to = append(*to, s)
 		}
 	}
-	standing, err := q.standingAt(t.moments)
-	if err != nil {
-		degraded = append(degraded, notAsked+err.Error())
-	}
-	for _, s := range standing {
-		if s.Score = 1; q.given[s.Key] {
-			add(s, &all.had, maxSaid)
-		} else {
-			add(s, &all.said, maxSaid)
+	addStanding := func() { // what is near the work itself comes before what is for its end
+		standing, err := q.standingAt(t.moments)
+		if err != nil {
+			degraded = append(degraded, notAsked+err.Error())
+		}
+		for _, s := range standing {
+			if s.Score = 1; q.given[s.Key] {
+				add(s, &all.had, maxSaid)
+			} else {
+				add(s, &all.said, maxSaid)
+			}
 		}
 	}
 	if strings.TrimSpace(t.text) == "" || t.silence != "" || t.Kind == prompt.Pasted {
+		addStanding()
 		return all, degraded
 	}
 	inside := *q
@@ -120,6 +125,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 	inside.filter.Kind, inside.filter.NotKind = KindStatement, ""
 	g, err := inside.gather(ctx, t.text)
 	if degraded = append(degraded, g.degraded...); err != nil {
+		addStanding()
 		return all, append(degraded, notAsked+err.Error())
 	}
 	q.fetchDigests(ctx, g.candidates)
@@ -135,6 +141,9 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 			c.value = min(sharedWord*held, sharedWord) + model.Nearness(*c.Cosine)
 		case held >= half:
 			c.value = wordAlone * held
+		}
+		if len(t.moments) > 0 && isAbout(q.statementAt(ctx, c), t.moments) {
+			c.value += sharedMoment
 		}
 	}
 	slices.SortStableFunc(g.candidates, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
@@ -155,7 +164,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 		if !s.Standing && s.Kind == digest.Correction {
 			continue
 		}
-		isNear := c.value >= least && (s.Standing || c.value >= minOnce)
+		isNear := c.value >= least
 		if newer, ok := q.laterWord(ctx, s.Text, s.Time, all.claims, digest.Claim.Replaces); ok {
 			s = newer
 		}
@@ -179,6 +188,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 		}
 	}
 	addAll(found, &all.said, maxSaid)
+	addStanding()
 	addAll(others, &all.near, maxListed)
 	return all, degraded
 }
@@ -295,13 +305,17 @@ func (q *query) standingAt(moments []digest.Moment) (all []Statement, err error)
 	}
 	for document, log := range q.m.ofUser(logs, q.index.manifest) {
 		for _, s := range log.Standing {
-			if slices.ContainsFunc(s.Moments, func(m digest.Moment) bool { return slices.Contains(moments, m) }) {
-				all = append(all, statementOf(document, s))
+			if one := statementOf(document, s); isAbout(one, moments) {
+				all = append(all, one)
 			}
 		}
 	}
 	all, _ = withoutReplaced(all)
 	return all, nil
+}
+
+func isAbout(s Statement, moments []digest.Moment) bool {
+	return slices.ContainsFunc(s.moments, func(m digest.Moment) bool { return slices.Contains(moments, m) })
 }
 
 func newestFirst(all []Statement) {

@@ -8,7 +8,7 @@ package digest
 import "time"
 
 // Version grows when Of finds something else in the same log, so that indexes are made again.
-const Version = 6
+const Version = 7
 
 // A Digest is what a log says in short. All of it is in the order of the log, and without secrets
 // if the turns were.
@@ -33,6 +33,8 @@ type Exchange struct {
 	// Reply is what the user said next, if that rejects or corrects the answer, or answers a
 	// question of the agent, as Told has it. One line of at most 300 bytes.
 	Reply string `json:"reply,omitempty"`
+	// Moments are those that the last order in it asked for.
+	Moments []Moment `json:"moments,omitempty"`
 	// Files are at most three files that the agent changed, as it named them.
 	Files []string `json:"files,omitempty"`
 	// Interrupted means that the user stopped the agent, or rejected its last call, without a
@@ -77,7 +79,8 @@ type Statement struct {
 	// Standing statements hold for all later work ("always", "from now on", how to test or commit),
 	// not for one order.
 	Standing bool `json:"standing,omitempty"`
-	// Moments are those it is about; often none.
+	// Moments are those it is about: by its words, or, unless it is standing, by the order that it was
+	// said to. Often none.
 	Moments []Moment `json:"moments,omitempty"`
 }
 

@@ -647,3 +647,49 @@ func TestMomentsAsked(t *testing.T) {
 		}
 	}
 }
+
+// In a reply, a sentence tells by its form how things are or are to be done, in many languages.
+func TestTold(t *testing.T) {
+	for text, want := range map[string]string{
+		"the depot closes at noon on saturdays now, nobody is there to unload after that": "fact",
+		"hm. and no new columns in the ledger, the old readers are strict about them":     "rule+",
+		"no wait, readings of the hall never leave the house, their contract has it so":   "fact",
+		"only tests on the board count, the simulator has no clock":                       "rule+",
+		"die Fahrer melden sich immer beim Pförtner, sonst bleibt die Schranke zu":        "fact",
+		"los informes van siempre en metros, porque el cliente no usa otra cosa":          "fact",
+		"les factures restent dix ans, parce que la loi ne permet pas moins":              "fact",
+		"i relatori arrivano sempre in treno, perché il parcheggio non basta":             "fact",
+		"os relatórios ficam sempre em metros, pois o cliente não usa outra coisa":        "fact",
+		"facturen gaan altijd per post, omdat de klant geen mail leest":                   "fact",
+		"отчёты всегда в метрах, потому что заказчик не знает других единиц":              "fact",
+		"raporty są zawsze w metrach, bo klient nie zna innych jednostek":                 "fact",
+		"raporlar her zaman metre olarak kalır, çünkü müşteri başka birim bilmiyor":       "fact",
+		"报表都是公制，因为客户不认别的单位":                                                               "fact",
+		"add a column for the weight to the ledger":                                       "",
+		"the page shows me an error, you see it when you open the list":                   "",
+		"not in a.go, put it into b.go":                                                   "",
+		"can you move the button to the left, and make it blue?":                          "",
+	} {
+		var got []string
+		for _, s := range of(turns("user: what does the import do", "assistant: It reads the ledger.", "user: "+text)).Statements {
+			kind := string(s.Kind)
+			if s.Standing {
+				kind += "+"
+			}
+			got = append(got, kind)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	require.Empty(t, of(turns("user: the depot closes at noon on saturdays now, nobody is there to unload")).Statements, "told with the task")
+}
+
+// What is said to a commit without saying so is about commits.
+func TestMomentOfWhatIsTold(t *testing.T) {
+	log := turns("user: export the heights", "assistant: Done.", "user: good, commit it", "assistant: Committed.",
+		"user: the village is always before the number, because the harbour master sorts them")
+	said := of(log).Statements
+	require.Len(t, said, 1)
+	require.Equal(t, []digest.Moment{digest.Commit}, said[0].Moments)
+}

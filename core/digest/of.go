@@ -99,9 +99,11 @@ func (s *summary) user(t chunker.Turn, text string) {
 	if goesOn(form) {
 		if e != nil {
 			e.Interrupted = false
-			return
+		} else {
+			s.begin(t, excerpt.Words(line(form.Own), maxRequest))
+			e = s.current(t)
 		}
-		s.begin(t, excerpt.Words(line(form.Own), maxRequest))
+		e.Moments = MomentsAsked(form.Own)
 		return
 	}
 	earlier := ""
@@ -112,6 +114,7 @@ func (s *summary) user(t chunker.Turn, text string) {
 		}
 	}
 	s.begin(t, requestOf(form, text, earlier))
+	s.current(t).Moments = MomentsAsked(form.Own)
 }
 
 // steps are orders that finish what was talked about.

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,6 +25,9 @@ func (s *summary) state(t chunker.Turn, text string, own bool) {
 	answers := s.current(t) != nil // else what is told belongs to the task
 	for i := 0; i < len(all); i++ {
 		one := stated(all[i].text)
+		if (one.kind == "" || one.kind == Correction) && own && !all[i].listed {
+			one = cmp.Or(toldIn(all[i].text, answers), one)
+		}
 		if one.kind == "" || all[i].listed && !one.standing || one.told && own && !answers {
 			continue
 		}
@@ -36,12 +40,46 @@ func (s *summary) state(t chunker.Turn, text string, own bool) {
 	}
 }
 
+// notStanding are in what is told of one order or fault.
+var notStanding = []func() *pattern{onlyNow, troubled, regretting, pointsAt}
+
+// toldIn returns what a sentence tells by its form: from its first part that does to its last.
+func toldIn(sentence string, reply bool) (found finding) {
+	text := straight(sentence)
+	if pastedIn().MatchString(text) {
+		return finding{}
+	}
+	from := 0
+	for _, end := range append(endings().FindAllStringIndex(text, maxClauses), []int{len(text), len(text)}) {
+		part := strings.TrimSpace(text[from:end[1]])
+		if len(part) >= minStatement && !isQuestion(part) && !supposing().MatchString(part) && !quoting().MatchString(part) {
+			if ok, general := informs(part, reply); ok {
+				if found.kind == "" {
+					found.kind, found.from = Fact, from
+				}
+				found.to = end[1]
+				if general && len(part) <= maxRule && ofWork().MatchString(part) && !ordering().MatchString(part) && !slices.ContainsFunc(notStanding, func(is func() *pattern) bool { return is().MatchString(part) }) {
+					found.kind, found.standing = Rule, true
+				}
+			}
+		}
+		from = end[1]
+	}
+	if found.kind != "" && len(text) != len(sentence) {
+		found.from, found.to = 0, len(sentence) // positions differ
+	}
+	return found
+}
+
 // said adds a statement; an equal earlier one is replaced.
 func (s *summary) said(t chunker.Turn, one Statement) {
 	if len(one.Text) > maxStatement || strings.Contains(one.Text, "[redacted:") {
 		return
 	}
 	one.Line, one.Session, one.Time, one.Moments = t.Line, t.Session, t.Time, momentsOf(one.Text)
+	if e := s.current(t); e != nil && len(one.Moments) == 0 && !one.Standing {
+		one.Moments = e.Moments
+	}
 	if t.Dialog == chunker.DialogChoice || t.Dialog == chunker.DialogAnswer {
 		one.Asked = line(t.Asked)
 	}
