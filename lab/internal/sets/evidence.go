@@ -41,7 +41,7 @@ func Evidence(ctx context.Context, open eval.Opener, c Collection, questions []Q
 func found(ctx context.Context, c Collection, m memory, q Query) (f Found, err error) {
 	f.Relevant = run{c: c, o: Options{Level: LevelDocument}, memory: m}.judged(q)
 	f.RelevantSessions = run{c: c, o: Options{Level: LevelSession}, memory: m}.judged(q)
-	if f.Query, f.Candidates, err = m.Evidence(ctx, q.Text, core.RetrieveOptions{}); err != nil {
+	if f.Query, f.Candidates, err = m.Evidence(ctx, q.Text, core.RetrieveOptions{Now: q.Now}); err != nil {
 		return f, err
 	}
 	for _, candidate := range f.Candidates {

@@ -31,7 +31,7 @@ func collectionIn(t *testing.T, corpus, queries, judgments string) string {
 func TestUndated(t *testing.T) {
 	folder := collectionIn(t, `{"id":"a","text":"one","date":"2024-01-02"}
 
-{"id":"b","text":"two","date":"31.12.2023"}
+{"id":"b","text":"two","date":"31/12/23"}
 {"id":"c","text":"three"}
 `, `{"id":"q","text":"one","meta":{"question_date":"2024/03/05 (Tue) 16:40"}}
 {"id":"r","text":"two","meta":{"question_date":"soon"}}
@@ -39,7 +39,7 @@ func TestUndated(t *testing.T) {
 	c, err := ReadBEIR(folder)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		filepath.Join(folder, corpusFile) + `:3: date "31.12.2023"`,
+		filepath.Join(folder, corpusFile) + `:3: date "31/12/23"`,
 		filepath.Join(folder, queriesFile) + `:2: date "soon"`,
 	}, c.Undated)
 	require.Equal(t, time.Date(2024, 3, 5, 16, 40, 0, 0, time.UTC), c.Queries[0].Now, "from question_date")
@@ -47,7 +47,7 @@ func TestUndated(t *testing.T) {
 	require.Empty(t, UndatedNotes(nil))
 	notes := UndatedNotes([]Collection{c, {Undated: []string{"1", "2", "3", "4"}}})
 	require.Len(t, notes, undatedNamed+1)
-	require.Contains(t, notes[0], `31.12.2023" is not understood`)
+	require.Contains(t, notes[0], `31/12/23" is not understood`)
 	require.Contains(t, notes[undatedNamed], "6 dates")
 }
 

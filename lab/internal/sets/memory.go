@@ -143,7 +143,10 @@ func (c *corpus) Read(ctx context.Context, doc source.Document, _ source.Positio
 }
 
 // dateLayouts are how collections write the time of a session.
-var dateLayouts = []string{"3:04 pm on 2 January, 2006", "2006/01/02 (Mon) 15:04", time.RFC3339, time.DateTime, time.DateOnly}
+var dateLayouts = []string{
+	"3:04 pm on 2 January, 2006", "2006/01/02 (Mon) 15:04", "02.01.2006, 15:04:05", "02.01.2006", "January-2-2006",
+	time.RFC3339, time.DateTime, time.DateOnly,
+}
 
 // timeOf reads a date; zero if it is unreadable.
 func timeOf(date string) time.Time {

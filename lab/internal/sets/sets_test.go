@@ -110,6 +110,9 @@ func TestTimeOf(t *testing.T) {
 	for in, want := range map[string]time.Time{
 		"1:56 pm on 8 May, 2023": time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC),
 		"2023/05/30 (Tue) 16:40": time.Date(2023, 5, 30, 16, 40, 0, 0, time.UTC),
+		"29.12.2023, 22:42:04":   time.Date(2023, 12, 29, 22, 42, 4, 0, time.UTC),
+		"31.12.2023":             time.Date(2023, 12, 31, 0, 0, 0, 0, time.UTC),
+		"March-15-2024":          time.Date(2024, 3, 15, 0, 0, 0, 0, time.UTC),
 		"2024-02-29":             time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC),
 		"some day":               {},
 		"":                       {},
@@ -167,5 +170,19 @@ func TestCollectionsFindsNone(t *testing.T) {
 	}
 	if _, err := Collections("[a"); err == nil {
 		t.Error(`Collections("[a") = nil, want an error that the pattern is bad`)
+	}
+}
+
+// A question of a collection counts from the time at which it was asked, also in a fit.
+func TestEvidenceOfTime(t *testing.T) {
+	c := Collection{Name: "house/days", Queries: []Query{{ID: "q", Text: "What did we do yesterday?", Now: time.Date(2024, 3, 5, 18, 0, 0, 0, time.UTC)}}}
+	for id, day := range map[string]string{"a": "2024-03-01", "b": "2024-03-04"} {
+		c.Documents = append(c.Documents, Document{ID: id, Speaker: "Ann", Session: Label(id), Date: day, Text: "Ann: We painted the hall, part " + id + "."})
+	}
+	found, err := Evidence(t.Context(), openWordy, c, c.Queries)
+	require.NoError(t, err)
+	require.Len(t, found[0].Candidates, 2)
+	for i, candidate := range found[0].Candidates {
+		require.Equal(t, found[0].Units[i] == "b", candidate.Timely == 1, "%s: %v", found[0].Units[i], candidate.Timely)
 	}
 }
