@@ -176,7 +176,8 @@ func holdsWord(text, word string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(word))
 }
 
-// fit falls off beside a span over its length or half a day.
+// fit falls off after a span over its length or half a day, and faster before it: what
+// happened is mostly told on the next day.
 func (a askedTimes) fit(t time.Time) (best float64) {
 	if t.IsZero() {
 		return 0
@@ -189,11 +190,14 @@ func (a askedTimes) fit(t time.Time) (best float64) {
 		if !s.From.IsZero() {
 			length = max(s.To.Sub(s.From), 12*time.Hour)
 		}
-		beyond := max(s.From.Sub(t), t.Sub(s.To)).Hours() / length.Hours()
+		beyond := max(fasterBefore*s.From.Sub(t).Hours(), t.Sub(s.To).Hours()) / length.Hours()
 		best = max(best, math.Exp(-beyond*beyond))
 	}
 	return best
 }
+
+// fasterBefore still lets the day before one that is asked for pass minFit.
+const fasterBefore = 1.5
 
 // addTimely adds records of the spans, which other times may outrank.
 func (q *query) addTimely(ctx context.Context, vector []float32, g *gathered) error {
