@@ -25,6 +25,9 @@ type Options struct {
 	Languages []string
 	// Across fits questions to chunks in another language apart.
 	Across bool
+	// Toward draws the weights of chats to the common ones: it weighs squared differences, in a
+	// term's deviations. 0 takes the first of Strengths.
+	Toward float64
 
 	spread float64 // relevance.Model.Spread
 }
@@ -32,12 +35,16 @@ type Options struct {
 // shrink weighs squared coefficients, in a term's deviations.
 const shrink = 1e-3
 
-// Order fits weights for all questions, and for kinds of memory.
+// Strengths are those of Options.Toward that Choose tries.
+var Strengths = []float64{0.003, 0.01, 0.03, 0.1, 0.3}
+
+// Order fits weights for all questions, and for kinds of memory. Those of chats are drawn to the
+// common ones: what one source of a kind shows may be a habit of its authors.
 func Order(questions []Question, o Options) (*relevance.Model, error) {
 	o.spread = spread(questions, o)
 	m := &relevance.Model{Scripts: o.Scripts, Languages: o.Languages, Spread: o.spread, Threshold: 0.5}
 	var err error
-	if m.Weights, err = Weights(questions, o); err != nil {
+	if m.Weights, err = Weights(questions, o, nil); err != nil {
 		return nil, err
 	}
 	for _, kind := range relevance.Kinds {
@@ -53,11 +60,12 @@ func Order(questions []Question, o Options) (*relevance.Model, error) {
 		if m.Kinds == nil {
 			m.Kinds = map[string]map[string]float64{}
 		}
-		fit := Weights
 		if kind == relevance.KindDocuments {
-			fit = plainSum
+			m.Kinds[kind], err = plainSum(some, o)
+		} else {
+			m.Kinds[kind], err = Weights(some, o, m.Weights)
 		}
-		if m.Kinds[kind], err = fit(some, o); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
 	}
@@ -113,11 +121,15 @@ func (q Question) answeredBy(kind string) bool {
 }
 
 // Weights maximises the probability that a relevant chunk comes first: a softmax over candidates,
-// with each relevant document's best chunk. Sets count by the root of their size.
-func Weights(questions []Question, o Options) (map[string]float64, error) {
+// with each relevant document's best chunk. Sets count alike. common, unless nil, are weights that
+// these are drawn to; a term that says nothing in these questions keeps its weight of them.
+func Weights(questions []Question, o Options, common map[string]float64) (map[string]float64, error) {
 	p := newListwise(questions, o)
 	if len(p.questions) == 0 {
 		return nil, fmt.Errorf("fit: none of %d questions has an answer among its candidates", len(questions))
+	}
+	if common != nil {
+		p.toward(common, cmp.Or(o.Toward, Strengths[0]))
 	}
 	found, err := p.minimise()
 	if err != nil {
@@ -125,17 +137,38 @@ func Weights(questions []Question, o Options) (map[string]float64, error) {
 	}
 	weights := map[string]float64{}
 	for i, n := range p.columns {
-		weights[relevance.Names[n]] = found[i] / p.deviation[i]
+		name := relevance.Names[n]
+		if weights[name] = found[i] / p.deviation[i]; math.IsInf(p.deviation[i], 1) {
+			weights[name] = common[name]
+		}
 	}
 	return weights, nil
 }
 
-// plain are the weights of documents. Fitted ones did worse on other sets. A cosine counts by its
-// embedder's spread, so embedders whose cosines are near each other count as much.
+// plain are the weights of documents. Fitted ones did worse on other sets, drawn to the common ones
+// or not. A cosine counts by its embedder's spread, so embedders whose cosines are near each other
+// count as much.
 var plain = map[string]float64{"keywords": 0.2, "document": 0.15, "coverage": 0.3, "cosine": 0.28}
 
 // aloneDocument is the weight of the document in plain without cosines.
 const aloneDocument = 0.3
+
+// plainSum fits the scale of plain.
+func plainSum(questions []Question, o Options) (map[string]float64, error) {
+	sum := maps.Clone(plain)
+	if !o.Vectors {
+		delete(sum, "cosine")
+		sum["document"] = aloneDocument
+	}
+	sum, err := scaled(sum, questions, o)
+	if err == nil {
+		sum["time"] = documentTime
+	}
+	return sum, err
+}
+
+// documentTime is set by hand: no set asks for times. It is below that of chats.
+const documentTime = 1.5
 
 // plainAcross are the weights of questions to texts in another language, of which words say little:
 // names and numbers. Fitted ones put fewer answers first.
@@ -154,17 +187,8 @@ func orderAcross(questions []Question, o Options) (*relevance.Model, error) {
 	return &relevance.Model{Spread: o.spread, Weights: weights, Threshold: 0.5}, nil
 }
 
-// plainSum fits the scale of plain, as Weights does.
-func plainSum(questions []Question, o Options) (map[string]float64, error) {
-	return scaled(maps.Clone(plain), questions, o)
-}
-
-// scaled multiplies the weights of a sum by one number.
+// scaled multiplies the weights of a sum by one number, fitted as Weights are.
 func scaled(sum map[string]float64, questions []Question, o Options) (map[string]float64, error) {
-	if !o.Vectors {
-		delete(sum, "cosine")
-		sum["document"] = aloneDocument
-	}
 	p := newListwise(questions, o)
 	if len(p.questions) == 0 {
 		return nil, fmt.Errorf("fit: none of %d questions has an answer among its candidates", len(questions))
@@ -182,6 +206,7 @@ func scaled(sum map[string]float64, questions []Question, o Options) (map[string
 	}
 	p.columns, p.positive = p.columns[:1], []bool{true}
 	p.standardise()
+	p.target = make([]float64, 1)
 	scale, err := p.minimise()
 	if err != nil {
 		return nil, err
@@ -189,12 +214,8 @@ func scaled(sum map[string]float64, questions []Question, o Options) (map[string
 	for name := range sum {
 		sum[name] *= scale[0] / p.deviation[0]
 	}
-	sum["time"] = documentTime
 	return sum, nil
 }
-
-// documentTime is set by hand: no set asks for times. It is below that of chats.
-const documentTime = 1.5
 
 // minimise returns the x with the least loss. loss sets grad unless it is nil.
 func (p *listwise) minimise() ([]float64, error) {
@@ -233,6 +254,8 @@ type listwise struct {
 	columns   []int     // of relevance.Names
 	positive  []bool    // by column
 	deviation []float64 // of the term of a column, in all questions
+	target    []float64 // of the coefficients, by column
+	strength  float64   // of squared distances from target
 	questions []listed
 }
 
@@ -243,7 +266,7 @@ type listed struct {
 }
 
 func newListwise(questions []Question, o Options) *listwise {
-	p := &listwise{}
+	p := &listwise{strength: shrink}
 	for n, name := range relevance.Names {
 		if o.Vectors || !isCosine(name) {
 			p.columns = append(p.columns, n)
@@ -268,15 +291,22 @@ func newListwise(questions []Question, o Options) *listwise {
 		p.questions, sets = append(p.questions, l), append(sets, q.Set)
 		counts[q.Set]++
 	}
-	total := 0.0
-	for _, n := range counts {
-		total += math.Sqrt(n)
-	}
 	for i := range p.questions {
-		p.questions[i].weight = 1 / math.Sqrt(counts[sets[i]]) / total
+		p.questions[i].weight = 1 / counts[sets[i]] / float64(len(counts))
 	}
 	p.standardise()
+	p.target = make([]float64, len(p.columns))
 	return p
+}
+
+// toward draws the coefficients to those of weights.
+func (p *listwise) toward(weights map[string]float64, strength float64) {
+	p.strength = strength
+	for i, n := range p.columns {
+		if !math.IsInf(p.deviation[i], 1) {
+			p.target[i] = weights[relevance.Names[n]] * p.deviation[i]
+		}
+	}
 }
 
 func isCosine(name string) bool {
@@ -379,8 +409,9 @@ func (p *listwise) loss(x, grad []float64) float64 {
 		}
 	}
 	for i := range w {
-		total += shrink * w[i] * w[i]
-		g[i] += 2 * shrink * w[i]
+		off := w[i] - p.target[i]
+		total += p.strength * off * off
+		g[i] += 2 * p.strength * off
 		if grad != nil {
 			grad[i] = g[i] * derivative[i]
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,11 +86,12 @@ func TestModelLearns(t *testing.T) {
 	}
 	mrr := func(rank Ranker) float64 { return s.Scores(rank, sets.LevelDocument).All.Scores["mrr"] }
 	fitted := mrr(modelled(m))
-	validated, err := s.CrossValidated(o)
+	left, err := s.LeftOut(o, Model)
 	require.NoError(t, err)
+	validated := func(q Question) []int { return modelled(left[q.Set])(q) }
 	for name, other := range map[string]Ranker{"keywords": byKeywords, "vectors": byVectors} {
 		if got := mrr(other); got >= fitted || got >= mrr(validated) {
-			t.Errorf("MRR of %s alone is %.3f, of the model %.3f, cross-validated %.3f", name, got, fitted, mrr(validated))
+			t.Errorf("MRR of %s alone is %.3f, of the model %.3f, fitted to other sources %.3f", name, got, fitted, mrr(validated))
 		}
 	}
 
@@ -122,48 +124,87 @@ func TestModelLearns(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	s := sample(1, 100)
-	weights, err := Weights(s.Questions, Options{})
+	weights, err := Weights(s.Questions, Options{}, nil)
 	require.NoError(t, err)
 	require.NotContains(t, weights, "cosine")
 	require.NotContains(t, weights, "documentCosine")
 	require.Contains(t, weights, "keywords")
-	_, err = Weights(nil, Options{})
+	_, err = Weights(nil, Options{}, nil)
 	require.ErrorContains(t, err, "none of 0 questions")
 	m, err := Model(s, Options{Vectors: true})
 	require.NoError(t, err)
 	require.Zero(t, m.Score.Cosine+m.Score.CosineShare+m.Score.CosineMass, "sizes of cosines are unknown")
 }
 
-// Each kind with enough questions has its own weights; those of documents are always a plain sum.
-func TestOrderByKind(t *testing.T) {
-	s := sample(2, 200)
-	for i := range s.Questions[200:] {
-		for k := range s.Questions[200+i].Candidates {
-			c := &s.Questions[200+i].Candidates[k]
-			c.Turn, c.Speaker = true, "Ada"
+// spokenBy makes turns of all candidates of questions.
+func spokenBy(speaker string, questions []Question) {
+	for _, q := range questions {
+		for k := range q.Candidates {
+			q.Candidates[k].Turn, q.Candidates[k].Speaker = true, speaker
 		}
 	}
-	m, err := Order(s.Questions, Options{Vectors: true, Absolute: true})
-	require.NoError(t, err)
-	require.Len(t, m.Kinds, 2, "no question to an assistant")
-	require.Zero(t, m.Spread, "20 cosines are too few for one by chance")
-	documents := m.Kinds[relevance.KindDocuments]
-	require.Len(t, documents, len(plain)+1, "and the time")
-	for name, w := range plain {
-		require.InDelta(t, documents["keywords"]/plain["keywords"]*w, documents[name], 2e-3, name)
+}
+
+// Each kind with enough questions has its own weights: those of chats are between those of their
+// questions alone and the common ones, those of documents a plain sum.
+func TestOrderByKind(t *testing.T) {
+	s := sample(2, 200)
+	people := s.Questions[200:]
+	spokenBy("Ada", people)
+	for i, q := range people { // in this source cosines say nothing
+		for k := range q.Candidates {
+			cosine := 0.3 + 0.01*float64((i+k)%7)
+			q.Candidates[k].Cosine = &cosine
+		}
 	}
-	require.NotContains(t, m.Kinds[relevance.KindPeople], "chunkLength")
-	alone, err := Order(s.Questions, Options{})
-	require.NoError(t, err)
-	require.NotContains(t, alone.Kinds[relevance.KindDocuments], "cosine")
+	cosine := func(toward float64) (ofPeople, common float64) {
+		m, err := Order(s.Questions, Options{Vectors: true, Absolute: true, Toward: toward})
+		require.NoError(t, err)
+		require.Len(t, m.Kinds, 2, "no question to an assistant")
+		require.Zero(t, m.Spread, "20 cosines are too few for one by chance")
+		require.InDelta(t, m.Weights["time"], m.Kinds[relevance.KindPeople]["time"], 1e-3, "what no question of a kind shows is as elsewhere")
+		documents := m.Kinds[relevance.KindDocuments]
+		require.Len(t, documents, len(plain)+1, "and the time")
+		for name, w := range plain {
+			require.InDelta(t, documents["keywords"]/plain["keywords"]*w, documents[name], 2e-3, name)
+		}
+		return m.Kinds[relevance.KindPeople]["cosine"], m.Weights["cosine"]
+	}
+	own, common := cosine(1e-6)
+	between, _ := cosine(0.1)
+	near, _ := cosine(1e3)
+	require.Less(t, own, between)
+	require.Less(t, between, near)
+	require.InDelta(t, common, near, 0.02)
 	few, err := Order(s.Questions[:60], Options{Vectors: true})
 	require.NoError(t, err)
 	require.Empty(t, few.Kinds)
 }
 
+// A source with ten times the questions of another says no more.
+func TestSourcesCountAlike(t *testing.T) {
+	s := sample(2, 200)
+	again := s.Questions[:200]
+	for range 9 {
+		s.Questions = append(s.Questions, again...)
+	}
+	many, err := Weights(s.Questions, Options{Vectors: true}, nil)
+	require.NoError(t, err)
+	few, err := Weights(s.Questions[:400], Options{Vectors: true}, nil)
+	require.NoError(t, err)
+	require.InDelta(t, few["keywords"], many["keywords"], 0.15)
+	p := newListwise(s.Questions, Options{})
+	sum := map[bool]float64{}
+	for i, q := range p.questions {
+		sum[i < 150 || i >= 300] += q.weight
+	}
+	require.InDelta(t, sum[false], sum[true], 1e-9)
+}
+
 // Gradients match their losses.
 func TestGradient(t *testing.T) {
 	p := newListwise(sample(2, 40).Questions, Options{Vectors: true})
+	p.toward(map[string]float64{"keywords": 2, "assistant": -1}, 0.1)
 	x := make([]float64, len(p.columns))
 	for i := range x {
 		x[i] = 0.2 + 0.1*float64(i%3)
@@ -179,31 +220,43 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// A model that ranks a question was fitted to neither it nor its neighbours.
-func TestFoldsKeepCollectionsTogether(t *testing.T) {
-	var s Sample
-	for c := range 7 {
-		for n := range 5 {
-			s.Questions = append(s.Questions, Question{Set: "chats", Collection: fmt.Sprint("chats/", c), ID: fmt.Sprint(n)})
+// What a source has a part in takes no part in a fit without it.
+func TestWithout(t *testing.T) {
+	s := Sample{[]Question{
+		{Set: "chats", Collection: "chats/a", ID: "1"},
+		{Set: "docs", Collection: "docs/b", ID: "2"},
+		{Set: "docs", Collection: "docs/b", ID: "chats/a/1", Kind: Foreign},
+		{Set: "docs", Collection: "docs/b", ID: "small-talk-1", Kind: SmallTalk},
+		{Set: "mixed-5", Collection: "mixed-5/1", ID: "small-talk-1", Mixed: true, Units: []string{"docs/b/x", "chats/a/y"}},
+		{Set: "mixed-5", Collection: "mixed-5/2", ID: "foreign:chats/a/1", Mixed: true, Units: []string{"docs/b/x"}},
+		{Set: "mixed-5", Collection: "mixed-5/2", ID: "answerable:docs/b/2", Mixed: true, Units: []string{"docs/b/x"}},
+	}}
+	require.Equal(t, []string{"chats", "docs"}, s.sources())
+	var left []string
+	for _, q := range s.without("chats").Questions {
+		left = append(left, q.ID)
+	}
+	require.Equal(t, []string{"2", "small-talk-1", "answerable:docs/b/2"}, left)
+	_, err := Sample{s.Questions[:1]}.LeftOut(Options{}, Model)
+	require.ErrorContains(t, err, "want at least 2")
+}
+
+// A kind follows the common weights if those of its sources differ: what one shows, another does
+// not bear out.
+func TestChoose(t *testing.T) {
+	s := sample(4, 200)
+	spokenBy("Ada", s.Questions[400:])
+	for i, q := range s.Questions[400:] { // each of two sources of chats has a habit that the other lacks
+		for k := range q.Candidates {
+			if right := q.Relevant[q.Units[k]] > 0; right == (i < 200) {
+				q.Candidates[k].Document = 0
+			}
 		}
 	}
-	for n := range 60 {
-		s.Questions = append(s.Questions, Question{Set: "docs", Collection: "docs/one", ID: fmt.Sprint(n)})
-	}
-	folds := s.folds()
-	seen := map[string]int{}
-	used := map[int]bool{}
-	for i, q := range s.Questions {
-		if q.Set == "docs" {
-			used[folds[i]] = true
-			continue
-		}
-		if fold, ok := seen[q.Collection]; ok {
-			require.Equal(t, fold, folds[i], q.Collection)
-		}
-		seen[q.Collection] = folds[i]
-	}
-	require.Len(t, used, Folds)
+	o, table, err := s.Choose(Options{Vectors: true, Absolute: true})
+	require.NoError(t, err)
+	require.Equal(t, Strengths[len(Strengths)-1], o.Toward, table)
+	require.Equal(t, len(Strengths), strings.Count(table, "nDCG@10"))
 }
 
 func TestPolygon(t *testing.T) {

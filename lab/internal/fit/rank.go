@@ -2,8 +2,8 @@ package fit
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
+	"strings"
 
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/eval"
@@ -31,51 +31,77 @@ func modelled(m *relevance.Model) Ranker {
 	}
 }
 
-// Folds is the number of folds of a cross-validation.
-const Folds = 6
-
-// folds returns the fold of each question. Sets with enough collections are split by collection.
-func (s Sample) folds() []int {
-	collections := map[string][]string{}
-	for _, q := range s.Questions {
-		if !slices.Contains(collections[q.Set], q.Collection) {
-			collections[q.Set] = append(collections[q.Set], q.Collection)
+// ordered ranks by the weights of a model alone.
+func ordered(m *relevance.Model) Ranker {
+	return func(q Question) []int {
+		var order []int
+		for _, r := range m.Order(q.Query, q.Candidates) {
+			order = append(order, r.Place)
 		}
+		return order
 	}
-	folds := make([]int, len(s.Questions))
-	for i, q := range s.Questions {
-		if all := collections[q.Set]; len(all) >= Folds {
-			folds[i] = slices.Index(all, q.Collection) % Folds
-			continue
-		}
-		h := fnv.New32a()
-		h.Write([]byte(q.ID))
-		folds[i] = int(h.Sum32() % Folds)
-	}
-	return folds
 }
 
-// CrossValidated ranks each question by weights fitted without its fold.
-func (s Sample) CrossValidated(o Options) (Ranker, error) {
-	folds := s.folds()
-	var models [Folds]*relevance.Model
-	for k := range models {
-		var train []Question
-		for i, q := range s.Questions {
-			if folds[i] != k {
-				train = append(train, q)
-			}
+// sources are the data sets of the questions to whole collections.
+func (s Sample) sources() []string {
+	var all []string
+	for _, q := range whole(s.Questions) {
+		if !slices.Contains(all, q.Set) {
+			all = append(all, q.Set)
 		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// without leaves out what a source has a part in: its questions, also to others, and small
+// memories with its texts.
+func (s Sample) without(source string) Sample {
+	part := source + "/"
+	return Sample{slices.DeleteFunc(slices.Clone(s.Questions), func(q Question) bool {
+		return q.Set == source || strings.HasPrefix(q.ID, part) || strings.Contains(q.ID, ":"+part) ||
+			q.Mixed && slices.ContainsFunc(q.Units, func(unit string) bool { return strings.HasPrefix(unit, part) })
+	})}
+}
+
+// LeftOut fits a model for each source, without that source.
+func (s Sample) LeftOut(o Options, fit func(Sample, Options) (*relevance.Model, error)) (map[string]*relevance.Model, error) {
+	sources := s.sources()
+	if len(sources) < 2 {
+		return nil, fmt.Errorf("leave a source out of %d, want at least 2", len(sources))
+	}
+	by := map[string]*relevance.Model{}
+	for _, source := range sources {
 		var err error
-		if models[k], err = Order(Sample{train}.served(o), o); err != nil {
-			return nil, err
+		if by[source], err = fit(s.without(source), o); err != nil {
+			return nil, fmt.Errorf("without %s: %w", source, err)
 		}
 	}
-	fold := map[string]int{}
-	for i, q := range s.Questions {
-		fold[q.Collection+"\n"+q.ID] = folds[i]
+	return by, nil
+}
+
+// Choose returns the options with the strength that orders best what was left out: by the mean of
+// nDCG@10, in which sources count alike.
+func (s Sample) Choose(o Options) (chosen Options, table string, err error) {
+	s = Sample{whole(s.served(o))}
+	best := -1.0
+	for _, o.Toward = range Strengths {
+		models, err := s.LeftOut(o, func(s Sample, o Options) (*relevance.Model, error) { return Order(s.Questions, o) })
+		if err != nil {
+			return o, table, err
+		}
+		sum := 0.0
+		scores := s.Scores(func(q Question) []int { return ordered(models[q.Set])(q) }, sets.LevelDocument).Collections
+		for _, c := range scores {
+			sum += c.Scores["ndcg@10"]
+		}
+		mean := sum / float64(len(scores))
+		table += fmt.Sprintf("toward %g: nDCG@10 of what was left out %.4f\n", o.Toward, mean)
+		if mean > best {
+			best, chosen = mean, o
+		}
 	}
-	return func(q Question) []int { return modelled(models[fold[q.Collection+"\n"+q.ID]])(q) }, nil
+	return chosen, table, nil
 }
 
 // Scores measures a ranker on the answerable questions of each data set.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -50,15 +51,29 @@ func WithMixed(collections []sets.Collection, sizes []int) ([]sets.Collection, e
 	return append(collections, small...), err
 }
 
-// Table returns the scores of a ranker by data set.
-func (s Sample) Table(rank Ranker) string {
+// Table returns the figures of sources, each by the model that serves it.
+func (s Sample) Table(title string, serving func(source string) *relevance.Model, o Options) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "cross-validated\tquestions\tR@1\tR@5\tR@10\tMRR\tnDCG@10\tsession R@5\t\n")
-	sessions := s.Scores(rank, sets.LevelSession)
-	for i, c := range s.Scores(rank, sets.LevelDocument).Collections {
-		fmt.Fprintf(w, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t\n", c.Name, c.Queries, c.Scores["recall@1"], c.Scores["recall@5"],
-			c.Scores["recall@10"], c.Scores["mrr"], c.Scores["ndcg@10"], sessions.Collections[i].Scores["recall@5"])
+	fmt.Fprintf(w, "%s\tquestions\tR@1\tR@5\tR@10\tMRR\tnDCG@10\tsession R@5\tempty\tright\tsilent\tsisters\town\toff\t\n", title)
+	served := Sample{whole(s.served(o))}
+	rank := func(q Question) []int { return modelled(serving(q.Set))(q) }
+	sessions := served.Scores(rank, sets.LevelSession)
+	decided := served.decided(serving)
+	for i, c := range served.Scores(rank, sets.LevelDocument).Collections {
+		fmt.Fprintf(w, "%s\t%d", c.Name, c.Queries)
+		for _, name := range []string{"recall@1", "recall@5", "recall@10", "mrr", "ndcg@10"} {
+			fmt.Fprintf(w, "\t%.3f", c.Scores[name])
+		}
+		fmt.Fprintf(w, "\t%.3f", sessions.Collections[i].Scores["recall@5"])
+		for _, x := range decided[c.Name].figures() {
+			if math.IsNaN(x) {
+				fmt.Fprint(w, "\t")
+				continue
+			}
+			fmt.Fprintf(w, "\t%.3f", x)
+		}
+		fmt.Fprint(w, "\t\n")
 	}
 	w.Flush()
 	return b.String()

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,8 +46,29 @@ func TestModelFor(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	s := sample(2, 20)
-	require.Regexp(t, `(?m)^ *set0 +15 +[01]\.\d{3} `, s.Table(byKeywords))
+	s := sample(2, 200)
+	o := Options{Vectors: true, Absolute: true}
+	left, err := s.LeftOut(o, Model)
+	require.NoError(t, err)
+	table := s.Table("left out", func(source string) *relevance.Model { return left[source] }, o)
+	require.Regexp(t, `(?m)^ *set0 +150 +[01]\.\d{3} `, table)
+}
+
+// Shares are of the questions of a kind: of small talk there is no column, of sisters no question.
+func TestDecided(t *testing.T) {
+	s := sample(1, 40)
+	for i := range s.Questions {
+		s.Questions[i].Query.Words = nil // of which a question may consist
+	}
+	never := &relevance.Model{Weights: map[string]float64{"keywords": 1}, Threshold: 0.99}
+	got := s.decided(func(string) *relevance.Model { return never })["set0"].figures()
+	require.Equal(t, 1.0, got[0], "all get nothing")
+	require.True(t, math.IsNaN(got[1]) && math.IsNaN(got[3]), "%v", got)
+	always := &relevance.Model{Weights: map[string]float64{"keywords": 1}, Score: relevance.Logistic{Bias: 50}, Threshold: 0.5}
+	got = s.decided(func(string) *relevance.Model { return always })["set0"].figures()
+	require.Zero(t, got[0])
+	require.Greater(t, got[1], 0.5)
+	require.InDelta(t, 1-got[1], got[5], 1e-9, "all scores are 1")
 }
 
 func TestWithMixed(t *testing.T) {
@@ -71,4 +93,20 @@ func TestReadSmallTalk(t *testing.T) {
 	lines, err := ReadSmallTalk(file)
 	require.NoError(t, err)
 	require.Equal(t, []string{"Thanks!", "OK"}, lines)
+}
+
+func TestKept(t *testing.T) {
+	s := sample(2, 5)
+	s.Questions[0].Candidates[0].Before = "Ada: " + s.Questions[0].Candidates[0].Text
+	path := filepath.Join(t.TempDir(), "sample")
+	require.NoError(t, s.Keep(path))
+	require.NotEmpty(t, s.Questions[0].Candidates[0].Text, "the sample itself is left as it is")
+	again, err := Kept(path)
+	require.NoError(t, err)
+	require.Equal(t, s, again)
+	_, err = Kept(path + "-none")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, []byte("no sample"), 0o600))
+	_, err = Kept(path)
+	require.ErrorContains(t, err, "kept sample")
 }
