@@ -22,6 +22,7 @@ var Names = []string{
 	"answerKind",      // 1 if the question asks when or how many, and the text says a time or a number
 	"firstPerson",     // -1 if a turn is not in the first person
 	"toldByAssistant", // 1 if the question asks what an assistant said, and one says it
+	"wish",            // 1 if the question asks for work or advice, and the user says how they want things
 	"otherSpeaker",    // 1 if the question names another speaker
 	"assistant",       // 1 if an assistant or a tool says it
 	"question",        // 1 if a turn asks something itself
@@ -55,7 +56,9 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 	}
 	slices.SortFunc(cosines, func(a, b float64) int { return cmp.Compare(b, a) })
 	relative := relativeCosine(cosines, q.Spread)
-	asked, ofAssistant, speaking := askedKind(q.Text), asksAssistant(q.Text), namedIn(q.Text, candidates)
+	asked, speaking := askedKind(q.Text), namedIn(q.Text, candidates)
+	ofAssistant, ofUser := asksSaid(q.Text)
+	wishes := asksAdvice(q.Text) && !ofAssistant && !ofUser
 	all := make([][]float64, len(candidates))
 	nearest := map[string]float64{}
 	for i, c := range candidates {
@@ -80,6 +83,7 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 		byAssistant := c.Speaker == "assistant" || c.Speaker == "tool"
 		e[atFirstPerson] = yes(firstPerson(c.Text)) - 1
 		e[atToldByAssistant] = yes(ofAssistant && byAssistant)
+		e[atWish] = yes(wishes && c.Speaker == "user" && statesWish(c.Text))
 		e[atOtherSpeaker] = yes(len(speaking) > 0 && IsName(c.Speaker) && !speaking[c.Speaker])
 		e[atAssistant] = yes(byAssistant)
 		e[atQuestion] = yes(prompt.HasQuestionMark(c.Text))
@@ -112,6 +116,7 @@ const (
 	atAnswerKind
 	atFirstPerson
 	atToldByAssistant
+	atWish
 	atOtherSpeaker
 	atAssistant
 	atQuestion
@@ -268,11 +273,11 @@ func askedKind(question string) (asked kind) {
 	return asked
 }
 
-// asksAssistant knows English questions about what an assistant has said: "what did you recommend",
-// "the shop that you mentioned", "remind me". A request to say something now, "can you list", is
-// none, nor is a question about what the user has said.
-func asksAssistant(question string) bool {
-	var said, userSaid, earlier bool
+// asksSaid knows English questions about what an assistant has said ("what did you recommend", "the
+// shop that you mentioned", "remind me") or the user has ("the order in which I brought up"). A
+// request to say something now, "can you list", is none.
+func asksSaid(question string) (byAssistant, byUser bool) {
+	var said, earlier bool
 	subject, did, before := "", false, ""
 	eachWord(question, func(word string) bool {
 		switch {
@@ -280,14 +285,52 @@ func asksAssistant(question string) bool {
 			subject, did = word, before == "did"
 		case saidVerbs[word] || did && sayVerbs[word] || before == "brought" && word == "up":
 			said = said || subject == "you" || subject == "we"
-			userSaid = userSaid || subject == "i"
+			byUser = byUser || subject == "i"
 		}
 		earlier = earlier || before == "remind" && word == "me" || earlierWords[before] && conversationWords[word]
 		before = word
 		return true
 	})
-	return said || earlier && !userSaid
+	return said || earlier && !byUser, byUser
 }
+
+// asksAdvice knows English questions for work or advice, which depend on how the user wants things:
+// "how should I", "can you help me", "what would you suggest".
+func asksAdvice(question string) (does bool) {
+	before := ""
+	eachWord(question, func(word string) bool {
+		switch word {
+		case "i", "you", "we":
+			does = modals[before] || before == "do" || before == "help"
+		case "me":
+			does = before == "help"
+		}
+		does = does || sayVerbs[word] && before == "you"
+		before = word
+		return !does
+	})
+	return does
+}
+
+// statesWish knows English turns that say how the user wants things: "Always …", "I prefer …".
+func statesWish(text string) (does bool) {
+	n, before := 0, ""
+	eachWord(text, func(word string) bool {
+		n++
+		switch {
+		case n <= wishWords && (word == "always" || word == "never"):
+			does = true
+		case word == "prefer" || word == "preference":
+			does = before == "i" || before == "d" || before == "would" || before == "my"
+		}
+		before = word
+		return !does
+	})
+	return does
+}
+
+// wishWords are the first words of a turn that "always" is one of in an order.
+const wishWords = 2
 
 // answersKind finds a time or number, as asked.
 func answersKind(text string, asked kind) (does bool) {
@@ -318,6 +361,7 @@ var (
 	firstPersonWords  = setOf("i my mine me we our ours")
 	sayVerbs          = setOf("tell say mention recommend suggest provide give advise list explain discuss talk")
 	saidVerbs         = setOf("told said mentioned recommended suggested provided gave advised listed explained discussed talked")
+	modals            = setOf("should can could would")
 	earlierWords      = setOf("previous last earlier our")
 	conversationWords = setOf("chat conversation discussion")
 )

@@ -275,6 +275,14 @@ func TestEvidence(t *testing.T) {
 		{"toldByAssistant", "Can you list the order in which I brought up garden topics?", Candidate{Turn: true, Speaker: "assistant"}, 0},
 		{"toldByAssistant", "Could you suggest a hotel in Rome?", Candidate{Turn: true, Speaker: "assistant"}, 0},
 		{"toldByAssistant", "Remind me what I said about the balcony", Candidate{Turn: true, Speaker: "assistant"}, 0},
+		{"wish", "How should I format the report?", Candidate{Turn: true, Speaker: "user", Text: "Always use bullet points when I ask about formats."}, 1},
+		{"wish", "What libraries would you suggest?", Candidate{Turn: true, Speaker: "user", Text: "It has to stay small, so I prefer few dependencies."}, 1},
+		{"wish", "Can you help me plan the week?", Candidate{Turn: true, Speaker: "user", Text: "Please never plan anything before nine."}, 1},
+		{"wish", "How should I format the report?", Candidate{Turn: true, Speaker: "assistant", Text: "Always use bullet points."}, 0},
+		{"wish", "How should I format the report?", Candidate{Turn: true, Speaker: "user", Text: "The report is always late."}, 0},
+		{"wish", "When is the report due?", Candidate{Turn: true, Speaker: "user", Text: "Always use bullet points."}, 0},
+		{"wish", "Can you list what I said about reports?", Candidate{Turn: true, Speaker: "user", Text: "Always use bullet points."}, 0},
+		{"wish", "What did you recommend?", Candidate{Turn: true, Speaker: "user", Text: "I prefer trains."}, 0},
 		{"question", "x", Candidate{Turn: true, Text: "何ですか？"}, 1},
 		{"afterQuestion", "x", Candidate{Turn: true, Before: "Ada: why?"}, 1},
 		{"turnLength", "x", Candidate{Turn: true, Tokens: 16}, -math.Log(8)},
@@ -367,6 +375,25 @@ func TestDocumentsAsByPlainSum(t *testing.T) {
 		candidates = append(candidates, Candidate{ID: name, Path: name, BM25: 2, Document: 2, Cosine: cosine(0.3), Tokens: 100})
 	}
 	require.Equal(t, "near", m.Order(q, candidates)[0].ID, "0.6 + 0.5·6/10 is more than 0.35 + 0.5")
+}
+
+// A request for advice shares few words with what the user said of how they want it.
+func TestWishBeforeTheTopic(t *testing.T) {
+	for _, embedder := range []string{"minilm/all-MiniLM-L6-v2/", "another"} {
+		m := For(embedder)
+		said := func(id, text string, bm25, near float64) Candidate {
+			return Candidate{ID: id, Path: id, Turn: true, Speaker: "user", Text: text, BM25: bm25, Document: bm25, Cosine: cosine(near), Tokens: 20}
+		}
+		candidates := []Candidate{
+			said("topic", "I am writing my resume for the bakery, with my past jobs.", 7, 0.5),
+			said("wish", "Always use one page when I ask about resumes.", 6, 0.45),
+		}
+		first := func(question string) string {
+			return m.Order(Query{Text: question, Ceiling: 20, BestDocument: 8, Vectors: true, Chunks: 300}, candidates)[0].ID
+		}
+		require.Equal(t, "wish", first("How should I design my resume?"))
+		require.Equal(t, "topic", first("Which past jobs are in my resume?"))
+	}
 }
 
 // A long turn of the right session does not precede the note.
