@@ -57,7 +57,7 @@ func checkRow(s *snapshot, row int, live map[key]bool) error {
 	if !(math.Abs(square-1) <= 1e-3) {
 		return disk.Corrupt("vector of %s has length %v", k, math.Sqrt(square))
 	}
-	if !bytes.Equal(s.codes.between(row, row+1), newCode(s.vector(row))) {
+	if !bytes.Equal(s.codes.between(row, row+1), NewCode(s.vector(row))) {
 		return disk.Corrupt("code of %s is not that of its vector", k)
 	}
 	r, err := s.record(row)

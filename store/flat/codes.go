@@ -6,12 +6,12 @@ import (
 	"github.com/memcore/memcore/store/flat/internal/dot"
 )
 
-// A code is a vector in a quarter of the bytes: a scale, the length of the error, and a signed byte
+// A Code is a vector in a quarter of the bytes: a scale, the length of the error, and a signed byte
 // a number, padded to codeUnit. A search reads only the vectors that their codes do not rule out.
 // It is exact, since
 //
 //	|query · vector - query · scale·bytes| ≤ |query| · |vector - scale·bytes| = error
-type code []byte
+type Code []byte
 
 const (
 	codeHead = 2 * floatSize
@@ -22,9 +22,9 @@ func codeSize(dimension int) int {
 	return codeHead + (dimension+codeUnit-1)/codeUnit*codeUnit
 }
 
-// newCode is deterministic, so that Check can compare.
-func newCode(vec []float32) code {
-	c := make(code, codeSize(len(vec)))
+// NewCode is deterministic, so that Check can compare.
+func NewCode(vec []float32) Code {
+	c := make(Code, codeSize(len(vec)))
 	largest := float32(0)
 	for _, x := range vec {
 		largest = max(largest, max(x, -x))

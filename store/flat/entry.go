@@ -52,7 +52,7 @@ func newRowEntry(k key, d disk.Day, record []byte, vectorSum uint32) entry {
 }
 
 // codeSumOf folds a code's checksum into an entry's three bytes.
-func codeSumOf(c code) uint32 {
+func codeSumOf(c Code) uint32 {
 	sum := checksum(c)
 	return (sum ^ sum>>24) & (1<<24 - 1)
 }

@@ -182,7 +182,7 @@ func TestCodesBoundCosines(t *testing.T) {
 				vec = scaled(vec)
 				gap = 0.2
 			}
-			c := newCode(vec)
+			c := NewCode(vec)
 			require.Len(t, c, codeSize(dimension))
 			var limit [1]float32
 			codes{dimension, c}.limits(query, limit[:])

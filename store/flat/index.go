@@ -12,7 +12,7 @@
 // Generations share the first four, which only grow: a commit writes what has changed. When many
 // rows are dead, it writes live ones into new files.
 //
-// Nothing else may write into the folder.
+// Nothing else may write into the folder. Without one, a Part has codes in memory.
 package flat
 
 import (

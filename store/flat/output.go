@@ -48,7 +48,7 @@ func (o *output) addRow(p place, e entry, record []byte, vector []float32) error
 	}
 	e.setNumber(number)
 	e.setOffset(o.Records)
-	code := newCode(vector)
+	code := NewCode(vector)
 	e.setCodeSum(codeSumOf(code))
 	if err := errors.Join(o.vectors.write(bytesOf(vector)), o.codes.write(code), o.records.write(record)); err != nil {
 		return err
