@@ -17,11 +17,12 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat"
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// A cache keeps what questions need of scopes in memory, but texts and vectors. Each question asks
-// what changed, so it is never stale.
+// A cache keeps what questions need of scopes in memory, but texts; of vectors their codes. Each
+// question asks what changed, so it is never stale.
 type cache struct {
 	mu    sync.Mutex
 	bytes int64
@@ -37,6 +38,7 @@ type held struct {
 	server  string // where it looked
 	looked  time.Time
 	part    *keyword.Part
+	codes   *flat.Part
 	layer   *core.Layer
 	changed int64 // the last change
 }
@@ -48,7 +50,7 @@ func (h *held) bytes() int64 {
 	if h.isNew() {
 		return 0
 	}
-	return h.part.Bytes() + int64(h.layer.Len())*bytesOfDocument
+	return h.part.Bytes() + h.codes.Bytes() + int64(h.layer.Len())*bytesOfDocument
 }
 
 func newCache(most int64) *cache {
@@ -105,11 +107,13 @@ func (db *DB) Contents(ctx context.Context, p Principal, e Embedder) (core.Conte
 		if model, err = db.knownModel(ctx, e.Fingerprint); err != nil {
 			return c, err
 		}
-		c.Vectors = vectors{db, s, model, e.Dimension}
 	}
 	now, err := db.look(ctx, s, model)
 	if err != nil {
 		return c, err
+	}
+	if e.Fingerprint != "" {
+		c.Vectors = &vectors{db, s, model, e.Dimension, codesOf(now)}
 	}
 	var changed []string
 	for i, h := range now {
@@ -154,11 +158,8 @@ func (w words) Match(ctx context.Context, query string, k int, f store.Filter) (
 	if err != nil || !w.missed.Load() {
 		return matches, err
 	}
-	err = w.db.readTogether(ctx, w.session, func(ctx context.Context) error {
-		now, err := w.db.update(ctx, w.session, w.model, w.db.cache.of(w.session.scopes, w.model))
-		if err == nil {
-			matches, err = w.db.wordsOf(w.session, w.model, now).Reader.Match(ctx, query, k, f)
-		}
+	err = w.db.lookTogether(ctx, w.session, w.model, func(ctx context.Context, now []*held) error {
+		matches, err = w.db.wordsOf(w.session, w.model, now).Reader.Match(ctx, query, k, f)
 		return err
 	})
 	return matches, err
@@ -217,6 +218,18 @@ func (db *DB) look(ctx context.Context, s session, model int16) ([]*held, error)
 	}
 }
 
+// lookTogether calls do with what scopes hold now, and a context in which all that is read is of the
+// same state of the database.
+func (db *DB) lookTogether(ctx context.Context, s session, model int16, do func(context.Context, []*held) error) error {
+	return db.readTogether(ctx, s, func(ctx context.Context) error {
+		now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model))
+		if err != nil {
+			return err
+		}
+		return do(ctx, now)
+	})
+}
+
 func (h *held) isNew() bool { return h.seen == "" }
 
 // update returns what scopes hold after what has changed since.
@@ -231,7 +244,7 @@ func (db *DB) update(ctx context.Context, s session, model int16, before []*held
 			}
 		}
 		var err error
-		if found, err = db.changes(ctx, s, seen); err != nil {
+		if found, err = db.changes(ctx, s, model, seen); err != nil {
 			return nil, err
 		}
 		known = true
@@ -264,6 +277,7 @@ type change struct {
 	gone    []string
 	changed map[string]documentState
 	members []keyword.Member
+	vectors []flat.Member
 	last    int64
 }
 
@@ -278,7 +292,7 @@ type documentState struct {
 // number here, as an index is only asked by functions that row-level security takes for safe.
 const sinceThen = `x.scope = k.scope and x.xid >= k.least and not pg_visible_in_snapshot(x.xid::text::xid8, k.seen::pg_snapshot)`
 
-func (db *DB) changes(ctx context.Context, s session, seen []string) (changes, error) {
+func (db *DB) changes(ctx context.Context, s session, model int16, seen []string) (changes, error) {
 	found := changes{of: map[int64]*change{}}
 	for _, scope := range s.scopes {
 		found.of[scope] = &change{changed: map[string]documentState{}}
@@ -353,6 +367,10 @@ func (db *DB) changes(ctx context.Context, s session, seen []string) (changes, e
 			})
 			return err
 		})
+		if model > 0 {
+			queueCodes(b, `select v.scope, v.id, v.path, v.kind, v.visibility, v.time, vector_send(v.vector)`+since+`document x on `+sinceThen+`
+				join embedding v on v.scope = x.scope and v.path = x.path and v.model = $4`, found.of, s.scopes, seen, least, model)
+		}
 	})
 	for scope, ids := range stale {
 		if err == nil {
@@ -374,7 +392,7 @@ func (db *DB) analyse(ctx context.Context, s session, ids []string, c *change) e
 
 // with returns what is held after a change.
 func (h *held) with(c *change, found changes, model int16) *held {
-	now := &held{model: model, seen: found.snapshot, server: found.server, looked: time.Now(), part: h.part, layer: h.layer, changed: h.changed}
+	now := &held{model: model, seen: found.snapshot, server: found.server, looked: time.Now(), part: h.part, codes: h.codes, layer: h.layer, changed: h.changed}
 	if now.layer == nil {
 		now.layer = core.NewLayer(nil)
 	}
@@ -394,6 +412,7 @@ func (h *held) with(c *change, found changes, model int16) *held {
 	}
 	now.layer = now.layer.With(c.gone, more)
 	now.part = now.part.With(keyword.PartChange{Paths: c.gone, Members: c.members})
+	now.codes = now.codes.With(c.gone, c.vectors)
 	now.changed = c.last
 	return now
 }

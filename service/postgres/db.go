@@ -5,9 +5,10 @@
 // row-level security hides the rows of all others, and Open refuses a role that could see them.
 //
 // A write is a transaction that has the document, its revision, its records with their words, and
-// the vectors that are made by then; other vectors are made later (Pending). A question reads
-// vectors by SQL; words are searched in memory, by the code of package keyword, after each question
-// has fetched what changed (Contents).
+// the vectors that are made by then; other vectors are made later (Pending). A question fetches what
+// has changed (Contents), and searches in memory: words by the code of package keyword, vectors by
+// that of flat. Memory has the vectors in a quarter of their bytes, which leave some candidates that
+// the database compares.
 package postgres
 
 import (
@@ -35,7 +36,7 @@ import (
 type Options struct {
 	Connections int           // of the pool, at most; 0 is 16
 	Timeout     time.Duration // of each statement; 0 is 30 s
-	CacheBytes  int64         // of words in memory, at most; 0 is 256 MB
+	CacheBytes  int64         // of words and vectors in memory, at most; 0 is 256 MB
 	Logger      *slog.Logger  // nil is slog.Default()
 }
 

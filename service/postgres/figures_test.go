@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -156,6 +157,14 @@ func cpu() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
+// heap is what this process holds, in bytes.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // transactions counts those of the database; each is a round trip, but for writes.
 func (w *world) transactions() (n int64) {
 	time.Sleep(1500 * time.Millisecond) // connections tell the server what they did each second
@@ -184,11 +193,13 @@ func TestFiguresOfQuestions(t *testing.T) {
 		}
 		t.Logf("%d chunks: written in %.1f s", chunks, time.Since(begun).Seconds())
 		q := w.of(tenant, "ann")
+		held := heap()
 		begun = time.Now()
 		spent := cpu()
 		_, err = w.db.Contents(t.Context(), q, large)
 		require.NoError(t, err)
-		t.Logf("%d chunks: first contents of a node in %v, %v of CPU", chunks, time.Since(begun), cpu()-spent)
+		took, used := time.Since(begun), cpu()-spent
+		t.Logf("%d chunks: first contents of a node in %v, %v of CPU, %d KB of memory", chunks, took, used, (heap()-held)/1024)
 		manager, err := core.Open(t.Context(), core.Options{Embedder: given{random}, Contents: func(ctx context.Context) (core.Contents, error) { return w.db.Contents(ctx, q, large) }})
 		require.NoError(t, err)
 		for name, ask := range map[string]func(postgres.Change) error{

@@ -2,14 +2,17 @@ package postgres
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat"
 )
 
 // An Embedder is what vectors are made with.
@@ -25,68 +28,91 @@ type vectors struct {
 	session   session
 	model     int16
 	dimension int
+	codes     []*flat.Part
+}
+
+func codesOf(now []*held) (all []*flat.Part) {
+	for _, h := range now {
+		all = append(all, h.codes)
+	}
+	return all
+}
+
+// queueCodes queues a statement that returns vectors, and adds their codes to the changes of
+// scopes.
+func queueCodes(b *pgx.Batch, statement string, of map[int64]*change, arguments ...any) {
+	b.Queue(statement, arguments...).Query(func(rows pgx.Rows) error {
+		var scope int64
+		var m flat.Member
+		var at *time.Time
+		var sent []byte
+		var vector []float32
+		_, err := pgx.ForEachRow(rows, []any{&scope, &m.ID, &m.Path, &m.Kind, &m.Scope, &at, (*pgtype.DriverBytes)(&sent)}, func() error {
+			m.Path, m.Kind, m.Scope, m.Time = unescaped(m.Path), unescaped(m.Kind), unescaped(m.Scope), time.Time{}
+			if at != nil {
+				m.Time = at.UTC()
+			}
+			// A vector is sent as its dimension and a zero, in 16 bits each, and its numbers.
+			vector = vector[:0]
+			for rest := sent[min(4, len(sent)):]; len(rest) >= 4; rest = rest[4:] {
+				vector = append(vector, math.Float32frombits(binary.BigEndian.Uint32(rest)))
+			}
+			m.Code = flat.NewCode(vector)
+			of[scope].vectors = append(of[scope].vectors, m)
+			return nil
+		})
+		return err
+	})
 }
 
 // Dimension implements store.VectorSearch.
-func (v vectors) Dimension() int { return v.dimension }
+func (v *vectors) Dimension() int { return v.dimension }
 
-// Nearest implements store.VectorSearch, exactly.
-func (v vectors) Nearest(ctx context.Context, vec []float32, k int, f store.Filter) (hits []store.Hit, err error) {
+// Nearest implements store.VectorSearch: codes say which vectors may be the nearest, the database
+// which are. If one of these is gone since the codes were looked at, another may be near that they do
+// not know: the question is asked again, of one state of the database.
+func (v *vectors) Nearest(ctx context.Context, vec []float32, k int, f store.Filter) (hits []store.Hit, err error) {
 	vec, err = v.direction(vec)
 	if err != nil || k <= 0 {
 		return nil, err
 	}
-	// The subqueries are evaluated once, not for each row.
-	where, arguments := filtered(f, []any{v.session.scopes, v.model, vec, k})
-	statement := `select ` + recordColumns + `, -n.distance from (
-			select scope, id, vector <#> (select $3::real[]::vector) as distance from embedding where scope = any ($1) and model = $2` + where + ` order by distance, id limit $4) n
-		join record r using (scope, id) order by n.distance, r.id`
+	hits, missed, err := v.nearest(ctx, v.codes, vec, k, f)
+	if err != nil || !missed {
+		return hits, err
+	}
+	err = v.db.lookTogether(ctx, v.session, v.model, func(ctx context.Context, now []*held) error {
+		hits, _, err = v.nearest(ctx, codesOf(now), vec, k, f)
+		return err
+	})
+	return hits, err
+}
+
+// nearest also tells whether a vector is gone that codes named.
+func (v *vectors) nearest(ctx context.Context, codes []*flat.Part, vec []float32, k int, f store.Filter) (hits []store.Hit, missed bool, err error) {
+	ids, err := flat.Candidates(ctx, codes, vec, k, f)
+	if err != nil || len(ids) == 0 {
+		return nil, false, err
+	}
+	found := 0
 	err = v.db.read(ctx, v.session, func(b *pgx.Batch) {
-		b.Queue(statement, arguments...).Query(func(rows pgx.Rows) error {
+		// The subqueries are evaluated once, not for each row.
+		b.Queue(`select `+recordColumns+`, -n.distance, n.found from (
+				select scope, id, vector <#> (select $3::real[]::vector) as distance, count(*) over () as found from embedding
+				where scope = any ($1) and model = $2 and id = any ($4) order by distance, id limit $5) n
+			join record r using (scope, id) order by n.distance, r.id`, v.session.scopes, v.model, vec, ids, k).Query(func(rows pgx.Rows) error {
 			hits, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h store.Hit, err error) {
-				err = scanRecord(row, &h.Record, &h.Score)
+				err = scanRecord(row, &h.Record, &h.Score, &found)
 				h.Score = cosine(h.Score)
 				return h, err
 			})
 			return err
 		})
 	})
-	return hits, err
-}
-
-// filtered appends the conditions of a filter, on vector's columns, and their arguments.
-func filtered(f store.Filter, arguments []any) (string, []any) {
-	var where strings.Builder
-	add := func(condition string, argument any) {
-		arguments = append(arguments, argument)
-		where.WriteString(" and " + strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", len(arguments))))
-	}
-	if f.Scope != "" {
-		add("visibility = ?", escaped(f.Scope))
-	}
-	if f.Kind != "" {
-		add("kind = ?", escaped(f.Kind))
-	}
-	if f.NotKind != "" {
-		add("kind <> ?", escaped(f.NotKind))
-	}
-	if f.Path != "" {
-		add("(path = ? or starts_with(path, ? || '/'))", escaped(strings.TrimSuffix(f.Path, "/")))
-	}
-	if len(f.Not) > 0 {
-		add("path <> all (?)", allEscaped(f.Not))
-	}
-	if !f.Since.IsZero() {
-		add("time >= ?", f.Since)
-	}
-	if !f.Until.IsZero() {
-		add("time < ?", f.Until)
-	}
-	return where.String(), arguments
+	return hits, found < len(ids), err
 }
 
 // Similarities implements store.VectorSearch.
-func (v vectors) Similarities(ctx context.Context, vec []float32, ids []string) (map[string]float64, error) {
+func (v *vectors) Similarities(ctx context.Context, vec []float32, ids []string) (map[string]float64, error) {
 	vec, err := v.direction(vec)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -108,7 +134,7 @@ func (v vectors) Similarities(ctx context.Context, vec []float32, ids []string) 
 }
 
 // direction returns a vector of length 1.
-func (v vectors) direction(vec []float32) ([]float32, error) {
+func (v *vectors) direction(vec []float32) ([]float32, error) {
 	if len(vec) != v.dimension {
 		return nil, fmt.Errorf("%w: %d, want %d", store.ErrDimension, len(vec), v.dimension)
 	}

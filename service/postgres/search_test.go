@@ -65,7 +65,7 @@ func TestContentsAreFresh(t *testing.T) {
 	require.NotEqual(t, c.Revision, next.Revision)
 }
 
-// A document that is written again after a question has looked is found as it is now.
+// A document that is written again, or moved, after a question has looked is found as it is now.
 func TestAWriteWhileAQuestionRuns(t *testing.T) {
 	w := newWorld(t)
 	w.put(w.as("ann"), "a.md", "milk\ntea one")
@@ -76,6 +76,12 @@ func TestAWriteWhileAQuestionRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, matches.Hits, 1)
 	require.Equal(t, "tea two", matches.Hits[0].Record.Text)
+	w.remove(w.as("ann"), "a.md")
+	w.put(w.as("ann"), "b.md", "tea two")
+	near, err := c.Vectors.Nearest(t.Context(), vectorOf("tea two"), 1, store.Filter{})
+	require.NoError(t, err)
+	require.Len(t, near, 1)
+	require.Equal(t, "b.md", near[0].Record.Path)
 }
 
 // A write that commits after a later one is seen, too: nothing depends on the order of numbers.
@@ -119,6 +125,14 @@ func TestContentsBesideWrites(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 					return
+				}
+				near, err := c.Vectors.Nearest(context.Background(), vectorOf("tea"), 1000, store.Filter{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if len(m.Hits) < 2 || len(near) < 2 {
+					t.Errorf("words find %d records, vectors %d", len(m.Hits), len(near))
 				}
 				versions := map[string]map[string]bool{}
 				for _, h := range m.Hits {
@@ -450,6 +464,7 @@ func TestNumbersOfTransactionsAreUsedAgain(t *testing.T) {
 	}, time.Minute, 20*time.Millisecond)
 	w.put(p, "a.md", "coffee")
 	require.Equal(t, []string{"coffee"}, w.matching(w.db, p, "coffee"))
+	require.Equal(t, []string{"coffee"}, w.near(w.db, p, "coffee"))
 }
 
 // A commit that a synchronous replica may not have is not acknowledged.
