@@ -27,6 +27,9 @@ const (
 	embedWait = 100 * time.Millisecond
 	// maxEmbedded bounds the passages of a write that waits for vectors.
 	maxEmbedded = 32
+	// maxPassages bounds those of a document. One of 8 MB has some 8,000, but each short section is
+	// one, too.
+	maxPassages = 20_000
 )
 
 // An edit gives a document another text, or removes it.
@@ -130,6 +133,9 @@ func (m *model) cut(ctx context.Context, c *postgres.Change, text string, former
 	default:
 		if cut, err = m.cutter.Cut(doc, content); err != nil {
 			return err
+		}
+		if len(cut.Records) > maxPassages {
+			return kind.Usagef("it has %d passages, such as sections; a document has at most %d: make several of it", len(cut.Records), maxPassages)
 		}
 		if c.Indexed, err = json.Marshal(cut.Document); err != nil {
 			return err

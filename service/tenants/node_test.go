@@ -209,6 +209,17 @@ func TestBounds(t *testing.T) {
 	require.Equal(t, service.Usage{Documents: 3, Bytes: 99, History: 2, Limits: service.Limits{MaxDocuments: 3, MaxBytes: 100}}, u)
 }
 
+// A document of sections that say nothing does not keep the database busy for minutes.
+func TestBoundOfPassages(t *testing.T) {
+	n := newTestNode(t, nil)
+	_, err := n.Put(t.Context(), n.ann(), "many.md", strings.Repeat("# a\n\nb\n", maxPassages+1), service.Condition{})
+	require.Equal(t, kind.BadInput, kind.Of(err), "%v", err)
+	require.ErrorContains(t, err, "many.md: it has 20001 passages")
+	u, err := n.Usage(t.Context(), n.ann())
+	require.NoError(t, err)
+	require.Zero(t, u.Documents)
+}
+
 // Nobody uses up the memory of a node by what is laid out for an agent. What is too much can be deleted.
 func TestBoundsOfDesks(t *testing.T) {
 	n := newTestNode(t, nil)
