@@ -38,15 +38,14 @@ func TestFigures(t *testing.T) {
 			m.writesASecond(t, nodes, writers)
 		}
 	}
+	words := m.newTenant("words") // nothing makes vectors meanwhile
+	m.run("tenant", "set", words.name, "--embedder", "none")
+	m.importSites(t, here, words, 2_000)
+	m.furtherUser(t, here, words)
 	large := m.newTenant("large")
 	begun := time.Now()
-	for part := range 20 {
-		r, err := here.ask(t.Context(), large.key, "POST", "large/import", archive(t, part*100, 100))
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, r.status, "%s", r.body)
-	}
+	m.importSites(t, here, large, 2_000)
 	t.Logf("import: 2,000 documents of 10,000 chunks are found by words after %v", time.Since(begun).Round(time.Millisecond))
-	m.furtherUser(t, here, large)
 	m.oneWrite(t, here, there, large)
 	m.indexed(t, here, large)
 	t.Logf("import: all vectors after %v, by three nodes", time.Since(begun).Round(time.Second))
@@ -54,12 +53,46 @@ func TestFigures(t *testing.T) {
 	begun = time.Now()
 	m.retrieve(t, m.nodes[2], large, 4711)
 	t.Logf("a node that has not been asked: first answer after %v", time.Since(begun).Round(time.Millisecond))
-	warm := m.latencies(t, here, large, 400)
-	t.Logf("warm retrieve, one at a time: p50 %v, p99 %v", warm.p(50), warm.p(99))
-	daemon := m.daemon(t, here, large, 400)
-	t.Logf("the laptop's daemon, same documents: p50 %v, p99 %v; the service takes %.2f times as long",
-		daemon.p(50), daemon.p(99), float64(warm.p(50))/float64(daemon.p(50)))
+	m.besideTheDaemon(t, here, large, 10_000)
 	m.noise(t, large)
+}
+
+// TestFiguresBesideTheDaemon is a part of TestFigures with fewer documents, which takes minutes.
+func TestFiguresBesideTheDaemon(t *testing.T) {
+	if os.Getenv("MEMCORE_CLUSTER_FIGURES") == "" {
+		t.Skip("MEMCORE_CLUSTER_FIGURES is not set: nothing is measured")
+	}
+	client.Timeout = 5 * time.Minute
+	m := newMachine(t, 1)
+	small := m.newTenant("small")
+	m.importSites(t, m.nodes[0], small, 100)
+	m.indexed(t, m.nodes[0], small)
+	m.besideTheDaemon(t, m.nodes[0], small, 500)
+}
+
+// importSites imports so many documents of five chunks.
+func (m *machine) importSites(t *testing.T, n *node, tn *tenant, documents int) {
+	t.Helper()
+	for from := 0; from < documents; from += 100 {
+		r, err := n.ask(t.Context(), tn.key, "POST", tn.name+"/import", archive(t, from, 100))
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, r.status, "%s", r.body)
+	}
+}
+
+// besideTheDaemon asks a node and the daemon of a laptop in turn, about the same documents.
+func (m *machine) besideTheDaemon(t *testing.T, n *node, tn *tenant, cases int) {
+	askDaemon := m.daemon(t, n, tn)
+	var service, daemon times
+	for i := range 400 {
+		begun := time.Now()
+		m.retrieve(t, n, tn, i*37%cases)
+		between := time.Now()
+		require.True(t, askDaemon(i*37%cases))
+		service, daemon = append(service, between.Sub(begun)), append(daemon, time.Since(between))
+	}
+	t.Logf("warm retrieve, one at a time: p50 %v, p99 %v; the laptop's daemon with the same documents: p50 %v, p99 %v; the service takes %.2f times as long",
+		service.p(50), service.p(99), daemon.p(50), daemon.p(99), float64(service.p(50))/float64(daemon.p(50)))
 }
 
 // furtherUser measures what one more user of a tenant costs.
@@ -76,17 +109,23 @@ func (m *machine) furtherUser(t *testing.T, n *node, large *tenant) {
 	for i := range keys {
 		keys[i] = m.newKey(large.name, fmt.Sprint("further", i))
 	}
-	beforeDisk, beforeMemory, beforeCPU := disk(), n.memory(t), n.processor(t)
-	var first, again times
-	for i, key := range keys {
-		for _, into := range []*times{&first, &again} {
+	// Each round has the same questions: the first is also the first of each user.
+	round := func() (took times, used time.Duration) {
+		before := n.processor(t)
+		for i, key := range keys {
 			begun := time.Now()
 			m.retrieve(t, n, &tenant{name: large.name, key: key}, i*37)
-			*into = append(*into, time.Since(begun))
+			took = append(took, time.Since(begun))
 		}
+		return took, (n.processor(t) - before) / users
 	}
-	t.Logf("%d further users of 10,000 shared chunks, for each: %d bytes on disk, %d KB of memory, %v of processor for two questions; first question p50 %v, second p50 %v",
-		users, (disk()-beforeDisk)/users, (n.memory(t)-beforeMemory)/users/1024, (n.processor(t)-beforeCPU)/users, first.p(50), again.p(50))
+	m.retrieve(t, n, large, 1)
+	beforeDisk, beforeMemory := disk(), n.memory(t)
+	first, used := round()
+	moreDisk, moreMemory := disk()-beforeDisk, n.memory(t)-beforeMemory
+	again, usedAgain := round()
+	t.Logf("%d further users of 10,000 shared chunks, for each: %d bytes on disk, %d KB of memory; first question p50 %v, %v of processor, second p50 %v, %v",
+		users, moreDisk/users, moreMemory/users/1024, first.p(50), used, again.p(50), usedAgain)
 }
 
 // memory is what the process of a node holds, in bytes.
@@ -284,8 +323,9 @@ func (m *machine) latencies(t *testing.T, n *node, tn *tenant, count int) (all t
 	return all
 }
 
-// daemon measures the daemon of a laptop on the documents that a node exports.
-func (m *machine) daemon(t *testing.T, n *node, tn *tenant, count int) (all times) {
+// daemon starts that of a laptop with the documents that a node exports, and returns what asks it
+// and reports whether it has answered.
+func (m *machine) daemon(t *testing.T, n *node, tn *tenant) func(about int) bool {
 	t.Helper()
 	home := t.TempDir()
 	workspace := filepath.Join(home, "workspace")
@@ -299,7 +339,7 @@ func (m *machine) daemon(t *testing.T, n *node, tn *tenant, count int) (all time
 	serve := exec.Command(m.memcore, "serve", "--http", address, "--token-env", "MEMCORE_TOKEN")
 	serve.Env, serve.Dir = env, workspace
 	require.NoError(t, serve.Start())
-	defer func() { _ = serve.Process.Kill(); _ = serve.Wait() }()
+	t.Cleanup(func() { _ = serve.Process.Kill(); _ = serve.Wait() })
 	ask := func(about int) bool {
 		body, err := json.Marshal(map[string]string{"workspace": workspace, "query": fmt.Sprintf("What is the code of case %d?", about)})
 		require.NoError(t, err)
@@ -315,10 +355,5 @@ func (m *machine) daemon(t *testing.T, n *node, tn *tenant, count int) (all time
 		return err == nil && answer.StatusCode == http.StatusOK && bytes.Contains(text, []byte(`"state":"ready"`))
 	}
 	require.Eventually(t, func() bool { return ask(1) }, time.Minute, 100*time.Millisecond)
-	for i := range count {
-		begun := time.Now()
-		require.True(t, ask((i*37)%10_000))
-		all = append(all, time.Since(begun))
-	}
-	return all
+	return ask
 }
