@@ -56,7 +56,7 @@ var termNames = [][2]string{
 	{"beforeKeywords", "words of the turn before"}, {"beforeCosine", "meaning of the turn before"}, {"answerKind", "has a time or number, as asked"},
 	{"firstPerson", "not in the first person"}, {"toldByAssistant", "an assistant says it, as asked"}, {"otherSpeaker", "another speaker is asked for"},
 	{"assistant", "said by an assistant or a tool"}, {"question", "asks something itself"}, {"afterQuestion", "follows a question"},
-	{"turnLength", "length of the turn"}, {"chunkLength", "length"}, {"kind", "kind of document"},
+	{"turnLength", "length of the turn"}, {"chunkLength", "length"}, {"kind", "kind of document"}, {"wish", "says what the user wants"},
 }
 
 // partOf returns a term with its name in words.
