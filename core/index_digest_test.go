@@ -213,7 +213,7 @@ func TestDigestNewerThanTheManifest(t *testing.T) {
 	manifest := filepath.Join(mem.options.Folder, "1", "manifest.json")
 	before, err := os.ReadFile(manifest)
 	require.NoError(t, err)
-	mem.write("chat.jsonl", agentLog(append(millLog[:5:5], "user: Always knock first, because the miller sleeps.")...))
+	mem.write("chat.jsonl", agentLog(append(millLog[:5:5], "user: Always knock before you enter, the miller sleeps.")...))
 	index(t, m)
 	want := digestIn(t, m, "notes/chat.jsonl")
 	require.NoError(t, m.Close())

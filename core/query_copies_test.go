@@ -18,7 +18,7 @@ func TestCopiesOfASession(t *testing.T) {
 	session := func(id string) string {
 		return line(1, "user", id, "Where do sessions live?") +
 			line(2, "assistant", id, "We decided to keep the session store in Redis because the table in Postgres was locked by the nightly vacuum; sessions expire after 30 minutes.") +
-			line(3, "user", id, "Never restart the session store by day.") +
+			line(3, "user", id, "Restart the session store tonight.") +
 			line(4, "assistant", id, "The restart of the session store is now a job of the night, because nobody is logged in then; it takes two seconds on host cache-1.")
 	}
 	ask := func(copies int) (found, turn core.Result, standing []core.Statement) {

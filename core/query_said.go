@@ -33,9 +33,11 @@ type Statement struct {
 	Line     int         `json:"line"`
 	Kind     digest.Kind `json:"kind,omitempty"`
 	Standing bool        `json:"standing,omitempty"` // it holds for all work, not for one order
-	Session  string      `json:"session,omitempty"`
-	Time     time.Time   `json:"time,omitzero"`
-	Gone     bool        `json:"gone,omitempty"` // as in MemoryHit
+	// Sure is the probability that it is standing; 0 if it is not.
+	Sure    float64   `json:"sure,omitempty"`
+	Session string    `json:"session,omitempty"`
+	Time    time.Time `json:"time,omitzero"`
+	Gone    bool      `json:"gone,omitempty"` // as in MemoryHit
 	// Score is the evidence that it governs the prompt, in [0, 1]; 1 if the prompt's moment asks
 	// for it.
 	Score float64 `json:"score,omitempty"`
@@ -53,9 +55,8 @@ const (
 	// counts as wordAlone, if they are half of the prompt's. Statements that share no word with an
 	// order are given at the start of a session, and at their moments.
 	//
-	// What corrects one answer only is given with that answer (Line.Reply).
-	minSaid  = 0.36
-	minAsked = 0.31 // for a question, which names what it asks for
+	minSaid  = 0.38
+	minAsked = 0.32 // for a question, which names what it asks for
 	// What is less near, but at least minListed, has a place in a list, beside exchanges and
 	// sections that would crowd it out: at most maxListed statements, where there is a list.
 	minListed  = 0.15
@@ -72,7 +73,7 @@ func (s Statement) Told() string { return digest.Told(s.Text, s.Asked) }
 func statementOf(document string, s digest.Statement) Statement {
 	sum := sha256.Sum256([]byte(strings.ToLower(s.Text)))
 	return Statement{Key: "said-" + hex.EncodeToString(sum[:6]), Text: s.Text, Asked: s.Asked, Name: passageName(document, s.Line), Source: paths.Citation(document, s.Line, s.Line),
-		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time, moments: s.Moments}
+		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Sure: s.Sure, Session: s.Session, Time: s.Time, moments: s.Moments}
 }
 
 // notAsked begins Result.Degraded if statements cannot be read.
@@ -131,16 +132,21 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 	q.fetchDigests(ctx, g.candidates)
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	model := q.index.relevance
-	// The texts in a language that the embedder does not know are all near each other.
+	// The texts in a language that the embedder does not know are all near each other: how much
+	// nearer one is than most still tells something.
 	known := model.Knows(g.question.Text) && model.KnowsLanguage(g.question.Language)
+	usual := 0.0
+	if !known {
+		usual = medianNearness(model, g.candidates)
+	}
 	half := relevance.MassOf(telling, ^uint64(0)) / 2
 	for _, c := range g.candidates {
 		held := relevance.MassOf(telling, c.Holds)
-		switch {
-		case known && c.Cosine != nil:
-			c.value = min(sharedWord*held, sharedWord) + model.Nearness(*c.Cosine)
-		case held >= half:
-			c.value = wordAlone * held
+		if c.Cosine != nil {
+			c.value = min(sharedWord*held, sharedWord) + model.Nearness(*c.Cosine) - usual
+		}
+		if (!known || c.Cosine == nil) && held >= half {
+			c.value = max(c.value, wordAlone*held)
 		}
 		if len(t.moments) > 0 && isAbout(q.statementAt(ctx, c), t.moments) {
 			c.value += sharedMoment
@@ -161,9 +167,6 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 			break
 		}
 		s := q.statementAt(ctx, c)
-		if !s.Standing && s.Kind == digest.Correction {
-			continue
-		}
 		isNear := c.value >= least
 		if newer, ok := q.laterWord(ctx, s.Text, s.Time, all.claims, digest.Claim.Replaces); ok {
 			s = newer
@@ -193,6 +196,21 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 	return all, degraded
 }
 
+// medianNearness returns the median nearness of candidates that have a cosine; 0 if none has.
+func medianNearness(model *relevance.Model, all []*candidate) float64 {
+	var near []float64
+	for _, c := range all {
+		if c.Cosine != nil {
+			near = append(near, model.Nearness(*c.Cosine))
+		}
+	}
+	if len(near) == 0 {
+		return 0
+	}
+	slices.Sort(near)
+	return near[len(near)/2]
+}
+
 // line returns the entry of a list for a statement, which says all of it.
 func (s Statement) line() Line {
 	return Line{Name: s.Name, Request: shortened(s.Text, maxRequest+maxOutcome), Source: s.Source, Kind: KindStatement, Path: s.Path,
@@ -215,7 +233,7 @@ func (q *query) laterWord(ctx context.Context, text string, since time.Time, all
 		if !slices.ContainsFunc(earlier, func(e digest.Claim) bool { return replaces(c.claim(), e) }) {
 			continue
 		}
-		if now := q.statementAt(ctx, c.candidate); now.Kind != digest.Correction && !q.filtered(now) {
+		if now := q.statementAt(ctx, c.candidate); !q.filtered(now) {
 			newest, ok = now, true
 		}
 	}
@@ -351,7 +369,7 @@ const (
 )
 
 // Standing returns what the user said for all later work, at most max statements of maxTokens in
-// all: those said again and again first, then the newest.
+// all: those said again and again first, then those that are the surest to be meant so.
 func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []Statement, err error) {
 	m.freshen(ctx, map[string]time.Duration{}) // the last session may just have ended
 	logs, known, err := m.saidIn(ctx)
@@ -365,7 +383,10 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 			all = append(all, s)
 		}
 	}
-	newestFirst(all)
+	surestFirst := func(a, b Statement) int {
+		return cmp.Or(cmp.Compare(b.Sure, a.Sure), b.Time.Compare(a.Time), strings.Compare(a.Source, b.Source))
+	}
+	slices.SortFunc(all, surestFirst)
 	unsuspicious := all[:0] // as many as are compared: to judge all takes long
 	for _, s := range all {
 		if len(unsuspicious) == maxCompared {
@@ -376,7 +397,7 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 		}
 	}
 	all, before := withoutReplaced(unsuspicious)
-	slices.SortStableFunc(all, func(a, b Statement) int { return cmp.Compare(before[b.Key], before[a.Key]) })
+	slices.SortFunc(all, func(a, b Statement) int { return cmp.Or(cmp.Compare(before[b.Key], before[a.Key]), surestFirst(a, b)) })
 	tokens := 0
 	for i, s := range all {
 		if tokens += (len(s.Text) + bytesPerToken - 1) / bytesPerToken; i == max || tokens > maxTokens {

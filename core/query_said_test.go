@@ -265,7 +265,7 @@ func TestWhatTheUserSaidComesOnce(t *testing.T) {
 		"a sentence is the passage":         {logs(recorder), "Where is the camera recorder?", 1, 0},
 		"the passage adds an order":         {logs(recorder + " Note it in racks.yml."), "Where is the camera recorder?", 1, 0},
 		"a copy has it, too":                {copied, "Where is the camera recorder?", 1, 0},
-		"the passage tells what is asked":   {logs(recorder + " Its admin port is 8443, and its firmware stays at 3.2."), "Which port does the camera recorder in the attic rack have?", 0, 1},
+		"the passage tells what is asked":   {logs(recorder + " Open its page on admin port 8443 and check the firmware."), "Which port does the camera recorder in the attic rack have?", 0, 1},
 		"an exchange begins with it":        {logs(recorder), "swap the disk of the camera recorder", 1, 0},
 		"the prompt says it":                {logs(recorder), recorder, 0, 0},
 		"the prompt asks whether it is so":  {logs(recorder), "We decided that the camera recorder moves to the attic rack?", 1, 0},

@@ -8,7 +8,7 @@ package digest
 import "time"
 
 // Version grows when Of finds something else in the same log, so that indexes are made again.
-const Version = 7
+const Version = 8
 
 // A Digest is what a log says in short. All of it is in the order of the log, and without secrets
 // if the turns were.
@@ -79,6 +79,8 @@ type Statement struct {
 	// Standing statements hold for all later work ("always", "from now on", how to test or commit),
 	// not for one order.
 	Standing bool `json:"standing,omitempty"`
+	// Sure is the probability that a standing statement is one, in (0, 1].
+	Sure float64 `json:"sure,omitempty"`
 	// Moments are those it is about: by its words, or, unless it is standing, by the order that it was
 	// said to. Often none.
 	Moments []Moment `json:"moments,omitempty"`

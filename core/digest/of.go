@@ -94,7 +94,7 @@ func (s *summary) begin(t chunker.Turn, request string) {
 func (s *summary) user(t chunker.Turn, text string) {
 	text = excerpt.Head(text, maxRead)
 	form := prompt.Form(text)
-	s.state(t, lead(form.Own, text), true)
+	s.state(t, lead(form.Own, text), false)
 	e := s.current(t)
 	if goesOn(form) {
 		if e != nil {

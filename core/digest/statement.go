@@ -1,7 +1,7 @@
 package digest
 
 import (
-	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +10,7 @@ import (
 	"github.com/memcore/memcore/internal/markdown/fence"
 	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/internal/text/stated"
 )
 
 const (
@@ -19,56 +20,24 @@ const (
 	minDocumented = 2    // headings
 )
 
-// state adds the statements of a text of the user. own is false for an answer in a dialog.
-func (s *summary) state(t chunker.Turn, text string, own bool) {
+// state adds the statements of a text of the user. Of an answer in a dialog only what stands does
+// without the question.
+func (s *summary) state(t chunker.Turn, text string, answers bool) {
 	all := spoken(text)
-	answers := s.current(t) != nil // else what is told belongs to the task
+	at := stated.Place{Opens: s.current(t) == nil, Answers: answers}
 	for i := 0; i < len(all); i++ {
-		one := stated(all[i].text)
-		if (one.kind == "" || one.kind == Correction) && own && !all[i].listed {
-			one = cmp.Or(toldIn(all[i].text, answers), one)
-		}
-		if one.kind == "" || all[i].listed && !one.standing || one.told && own && !answers {
+		at.First, at.Last = i == 0, i == len(all)-1
+		one := classify(all[i].text, at)
+		if one.Kind == "" || (all[i].listed || answers) && !one.Standing {
 			continue
 		}
-		said := strings.TrimSpace(all[i].text[one.from:one.to])
-		if i+1 < len(all) && goesWith(one.kind, all[i+1].text) && len(said)+1+len(all[i+1].text) <= maxStatement {
-			said += " " + all[i+1].text
+		one.Text = all[i].text
+		if i+1 < len(all) && givesReason(all[i+1].text) && len(one.Text)+1+len(all[i+1].text) <= maxStatement {
 			i++
+			one.Text += " " + all[i].text
 		}
-		s.said(t, Statement{Text: said, Kind: one.kind, Standing: one.standing})
+		s.said(t, one)
 	}
-}
-
-// notStanding are in what is told of one order or fault.
-var notStanding = []func() *pattern{onlyNow, troubled, regretting, pointsAt}
-
-// toldIn returns what a sentence tells by its form: from its first part that does to its last.
-func toldIn(sentence string, reply bool) (found finding) {
-	text := straight(sentence)
-	if pastedIn().MatchString(text) {
-		return finding{}
-	}
-	from := 0
-	for _, end := range append(endings().FindAllStringIndex(text, maxClauses), []int{len(text), len(text)}) {
-		part := strings.TrimSpace(text[from:end[1]])
-		if len(part) >= minStatement && !isQuestion(part) && !supposing().MatchString(part) && !quoting().MatchString(part) {
-			if ok, general := informs(part, reply); ok {
-				if found.kind == "" {
-					found.kind, found.from = Fact, from
-				}
-				found.to = end[1]
-				if general && len(part) <= maxRule && ofWork().MatchString(part) && !ordering().MatchString(part) && !slices.ContainsFunc(notStanding, func(is func() *pattern) bool { return is().MatchString(part) }) {
-					found.kind, found.standing = Rule, true
-				}
-			}
-		}
-		from = end[1]
-	}
-	if found.kind != "" && len(text) != len(sentence) {
-		found.from, found.to = 0, len(sentence) // positions differ
-	}
-	return found
 }
 
 // said adds a statement; an equal earlier one is replaced.
@@ -95,7 +64,7 @@ var quoted = lazy.Regexp(`(?im)^.{0,60}\b(?:implement the (?:following )?plan|fo
 	`|^\W*(?:let's )?(?:address|fix|look at)(?: this| these)?[\s:]+(?:\d{1,3}\. |- |#\d)`)
 
 // indented matches a paragraph that goes on with a pasted list.
-var indented = patternOf(`^\n*(?:\s{2,}|\t|[-*+•]|\d{1,3}[.)])`)
+var indented = lazy.Regexp(`^\n*(?:\s{2,}|\t|[-*+•]|\d{1,3}[.)])`)
 
 // lead returns the part of a message that is the user's own words: of own, which is the message
 // without what looks pasted.
@@ -131,7 +100,7 @@ type spokenSentence struct {
 }
 
 // otherText matches a quotation, and a piece of a page.
-var otherText = patternOf(`(?i)^[-*+#•\t ]*>|</[a-z]|^\s*[│┃|╭╰┏┗┡━─]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
+var otherText = lazy.Regexp(`(?i)^[-*+#•\t ]*>|</[a-z]|^\s*[│┃|╭╰┏┗┡━─]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
 
 // spoken returns the sentences of a text without code, quotations and questions.
 func spoken(text string) []spokenSentence {
@@ -145,13 +114,31 @@ func spoken(text string) []spokenSentence {
 		trimmed := listMark().ReplaceAllString(l, "")
 		listed := len(trimmed) != len(l)
 		for from, to := range chunker.Sentences(trimmed) {
-			sentence := line(strings.Trim(trimmed[from:to], "*_ "))
-			if len(sentence) >= minStatement && len(sentence) <= maxStatement && isProse(sentence) {
-				all = append(all, spokenSentence{sentence, listed})
+			for part := range parts(trimmed[from:to]) {
+				sentence := line(strings.Trim(part, "*_ "))
+				if len(sentence) >= minStatement && len(sentence) <= maxStatement && isProse(sentence) {
+					all = append(all, spokenSentence{sentence, listed})
+				}
 			}
 		}
 	}
 	return all
+}
+
+// parts returns the sentences of what people write without capitals.
+func parts(sentence string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		from := 0
+		for _, end := range endings().FindAllStringIndex(sentence, -1) {
+			if !yield(sentence[from:end[1]]) {
+				return
+			}
+			from = end[1]
+		}
+		if from < len(sentence) {
+			yield(sentence[from:])
+		}
+	}
 }
 
 // isProse reports whether most of a sentence is words.
@@ -166,168 +153,50 @@ func isProse(sentence string) bool {
 	return letters*10 >= all*7
 }
 
-// goesWith reports whether the next sentence belongs to a statement.
-func goesWith(kind Kind, next string) bool {
-	next = straight(next)
-	switch {
-	case strings.HasSuffix(next, "?"), strings.HasSuffix(next, "？"):
-		return false
-	case reasoning().MatchString(next):
-		return true
-	}
-	other, _ := Classify(next)
-	return kind == Correction && (other == "" || other == Correction)
-}
+// reasoning begins a sentence that gives the reason for the one before.
+var reasoning = lazy.Regexp(`(?i)^(?:otherwise|or else|because|since|that's because|this is because|the reason|sonst|weil|denn|porque|si no|sinon|parce que|car)\b|^(?:否则|不然|因为|そうしないと|なぜなら)`)
 
-var reasoning = patternOf(`(?i)^(?:otherwise|or else|because|since|that's because|this is because|the reason|sonst|weil|denn|porque|si no|sinon|parce que|car)\b|^(?:否则|不然|因为|そうしないと|なぜなら)`)
+// givesReason reports whether a sentence belongs to the statement before it.
+func givesReason(sentence string) bool {
+	sentence = straight(sentence)
+	return !strings.HasSuffix(sentence, "?") && !strings.HasSuffix(sentence, "？") && reasoning().MatchString(sentence)
+}
 
 // Classify returns the kind of a sentence of a user, "" if it states nothing, and whether it holds
 // for all later work.
 func Classify(sentence string) (kind Kind, standing bool) {
-	found := stated(sentence)
-	return found.kind, found.standing
+	one := classify(sentence, stated.Place{})
+	return one.Kind, one.Standing
 }
 
-// A finding is what a sentence states.
-type finding struct {
-	kind     Kind
-	standing bool
-	told     bool // a fact of a thing, which is part of the task if it is told with it
-	from, to int  // where it stands in the sentence
-}
+// kinds are those of package stated.
+var kinds = [stated.Kinds]Kind{stated.Rule: Rule, stated.Preference: Preference, stated.Decision: Decision, stated.Fact: Fact, stated.Correction: Correction}
 
-// stated returns what a sentence states. People write several sentences without capitals: each part
-// counts for itself. What precedes the first that states something is left out, and the orders and
-// questions that follow the last.
-func stated(sentence string) (found finding) {
+// classify returns the kind of a sentence and whether it stands. What a program printed states
+// nothing.
+func classify(sentence string, at stated.Place) (s Statement) {
 	text := straight(sentence)
-	from, done := 0, false
-	for _, end := range append(endings().FindAllStringIndex(text, maxClauses), []int{len(text), len(text)}) {
-		part := strings.TrimSpace(text[from:end[1]])
-		one := ofPart(part)
-		one.from, one.to = from, end[1]
-		switch {
-		case one.kind == "":
-			done = done || ordering().MatchString(part) && pointsAt().MatchString(part) || isQuestion(part)
-			if found.kind != "" && !done {
-				found.to = one.to
-			}
-		case found.kind == "" || found.kind == Correction:
-			found, done = one, false
-		case one.standing || found.standing:
-			kind := found.kind
-			if !found.standing {
-				kind, found.standing, found.told = one.kind, true, false
-			}
-			found.kind, found.to, done = kind, one.to, false
-		}
-		from = end[1]
+	if printed().MatchString(text) {
+		return Statement{}
 	}
-	if found.kind != "" && pastedIn().MatchString(text) {
-		return finding{}
-	}
-	if found.kind == Correction || len(text) != len(sentence) {
-		found.from, found.to = 0, len(sentence) // positions differ
-	}
-	return found
-}
-
-// ofPart is stated for one sentence.
-func ofPart(text string) finding {
-	question := isQuestion(text)
-	if begin := politely().FindString(text); begin != "" { // an order, whatever its mark
-		text = strings.TrimRight(text[len(begin):], "?？ ")
-		question = false
-	}
-	if text == "" || question && !guarded().MatchString(text) || supposing().MatchString(text) || quoting().MatchString(text) {
-		return finding{}
-	}
-	once := func() bool { return onlyNow().MatchString(text) }
-	sound := func() bool { return !troubled().MatchString(text) }
+	found, ok := stated.Classify(text, at)
 	switch {
-	case isRule(text) && sound() && !once():
-		return finding{kind: Rule, standing: true}
-	case deciding().MatchString(text) && !undecided().MatchString(text):
-		return finding{kind: Decision}
-	case Introduces(text):
-		return finding{kind: Fact}
-	case preferring().MatchString(text) && !pronominal().MatchString(text) && sound():
-		return finding{kind: Preference, standing: !once() && len(text) <= maxRule && !ordering().MatchString(text) && ofWork().MatchString(text)}
-	case rejects(text) && strings.Count(text, " ") >= 3:
-		return finding{kind: Correction}
-	case located().MatchString(text) && sound():
-		return finding{kind: Fact}
-	case told().MatchString(text) && sound():
-		return finding{kind: Fact, told: true}
+	case ok:
+		return Statement{Kind: kinds[found.Kind], Standing: found.Standing, Sure: found.Sure}
+	case Introduces(text) && !isQuestion(text):
+		return Statement{Kind: Fact}
 	}
-	return finding{}
-}
-
-const (
-	maxClauses = 12
-	maxRule    = 240 // bytes; a longer sentence describes a task
-)
-
-// isRule reports whether a sentence says how the agent shall work.
-//
-// "Always", "no" and "do not" are said of products as often as of work, so most patterns count only
-// with a word of work in the sentence.
-func isRule(text string) bool {
-	switch {
-	case fromNowOn().MatchString(text):
-		return !ofProduct().MatchString(text)
-	case len(text) > maxRule || regretting().MatchString(text):
-		return false
-	}
-	work := func() bool { return ofWork().MatchString(text) }
-	reason := func() bool { return reasoned().MatchString(text) }
-	if (later().MatchString(text) && !ordering().MatchString(text) || conditional().MatchString(text)) && work() {
-		return true
-	}
-	for i, clause := range clausesOf(text) {
-		if i == 1 && ordering().MatchString(text) {
-			break // what follows an order belongs to it
-		}
-		switch {
-		case terse().MatchString(clause), excluding().MatchString(clause) && !chatting().MatchString(clause), general().MatchString(clause),
-			guarded().MatchString(clause) && strings.Contains(text, ","),
-			(always().MatchString(clause) || habitual().MatchString(clause) || contrasting().MatchString(clause)) && work(),
-			ruled().MatchString(clause) && ofWork().MatchString(ruled().FindStringSubmatch(clause)[1]),
-			forbidding().MatchString(clause) && !atHand().MatchString(clause) && (ofWork().MatchString(clause) && !definite().MatchString(clause) || reason()),
-			insisting().MatchString(clause) && (instead().MatchString(text) || reason()),
-			excludingAny().MatchString(clause) && !chatting().MatchString(clause) && reason(),
-			advising().MatchString(clause) && !pointsAt().MatchString(clause) && work() && reason():
-			return true
-		}
-	}
-	return false
-}
-
-var betweenClauses = lazy.Regexp(`[,;:–—，；：、。.] ?| - | (?:and|but|und|aber|sondern|y|pero|sino|et|mais) `)
-
-// clausesOf returns the clauses of a sentence without what leads in to them.
-func clausesOf(text string) (all []string) {
-	for rest := text; rest != "" && len(all) < maxClauses; {
-		clause := rest
-		if at := betweenClauses().FindStringIndex(rest); at != nil {
-			clause, rest = rest[:at[0]], rest[at[1]:]
-		} else {
-			rest = ""
-		}
-		all = append(all, strings.TrimSpace(clause[len(leading().FindString(clause)):]))
-	}
-	return all
+	return Statement{}
 }
 
 func isQuestion(text string) bool {
-	text = strings.TrimRight(text, ")! ") // what ends with a quotation may order
-	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "か。") || strings.HasSuffix(text, "吗") || questioning().MatchString(text)
+	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
 }
 
 // How people introduce themselves. A name after "I am" has a capital; a Chinese one begins with a
 // common family name.
 var (
-	introducing = patternOf(`(?i)` + strings.Join([]string{
+	introducing = lazy.Regexp(`(?i)` + strings.Join([]string{
 		`\bmy (?:full |first |last )?name(?: is|'s)\b|\bcall me \w|\bi (?:live|work|study) (?:as|at|for|in|on|near)\b|\bi(?: am|'m) (?:from|based in|born|\d{1,3} years old)\b`,
 		`\bmy (?:time ?zone|e-?mail|editor|team|role|company|employer|job|title|birthday|pronouns|native language|mother tongue|hobb(?:y|ies)|favou?rite \w+) (?:is|are)\b`,
 		`\bich hei(?:ß|ss)e\b|\bmein name ist\b|\bich (?:wohne|lebe|arbeite) (?:in|bei|als|für)\b|\bich bin (?:ein|eine|der|die|von beruf|aus)\b`,
@@ -375,9 +244,9 @@ func (s *summary) dialog(t chunker.Turn, text string) {
 		return // the answer is what is approved
 	case chunker.DialogRejection:
 		reply = line(text)
-		s.state(t, text, true)
-	case chunker.DialogAnswer:
 		s.state(t, text, false)
+	case chunker.DialogAnswer:
+		s.state(t, text, true)
 	}
 	if t.Dialog != chunker.DialogRejection && len(s.Statements) == before {
 		s.said(t, Statement{Text: excerpt.Words(reply, maxStatement), Kind: Decision})

@@ -114,7 +114,7 @@ func kindOf(sentence string) (kind, path string, aboutUser bool) {
 	switch stated, standing := digest.Classify(sentence); {
 	case stated == digest.Decision:
 		return notes.ProposedDecision, "facts/project.md", false
-	case stated == digest.Preference, stated == digest.Rule && standing:
+	case stated == digest.Preference, stated == digest.Rule && standing, preferringOneself().MatchString(sentence) && !isQuestion(sentence):
 		return notes.ProposedPreference, "facts/preferences.md", preferringOneself().MatchString(sentence)
 	case stated == digest.Fact && ofUser().MatchString(sentence):
 		return notes.ProposedFact, "facts/user.md", true
