@@ -267,10 +267,11 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	if q.recalls {
 		ranked = q.recalled(found.question, ranked)
 	}
+	asked := t
 	if q.inTurn {
-		asked := t
-		if asked == nil {
+		if asked == nil { // somebody asks on purpose
 			asked = turnOf(text)
+			asked.silence = ""
 		}
 		ranked = before(q.findIntended(ctx, asked), ranked)
 		q.asked = wordsOf(text)
@@ -303,11 +304,11 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 			result.Hits[i].Kind = source.KindConversation
 		}
 	}
-	if t != nil {
-		if len(result.Hits)+len(result.Withheld) == 0 {
-			result.Silence = t.whySilent(ranked, chosen.had)
-		}
-		stated, degraded := q.said(ctx, t)
+	if t != nil && len(result.Hits)+len(result.Withheld) == 0 {
+		result.Silence = t.whySilent(ranked, chosen.had)
+	}
+	if q.inTurn && q.filter.Kind != source.KindMarkdown && q.filter.Kind != source.KindDocument {
+		stated, degraded := q.said(ctx, asked)
 		result.Said = stated.said
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -319,7 +320,9 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 		}
 		q.putLaterWords(ctx, result, &stated)
 		result.sayOnce(found.question, ranked, stated.had)
-		result.Lines = q.listLines(ctx, t, found.question, ranked, stated, *result)
+		if t != nil {
+			result.Lines = q.listLines(ctx, t, found.question, ranked, stated, *result)
+		}
 	}
 	return nil
 }

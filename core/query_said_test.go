@@ -72,6 +72,28 @@ func TestSaidTo(t *testing.T) {
 	require.Equal(t, []string{"the unit is always in the name, because degrees and radians are too alike"}, texts(result.Said))
 }
 
+// What a model searches for on purpose also comes with what the user stated, and not with what that
+// supersedes.
+func TestSearchedStatements(t *testing.T) {
+	now := "We decided to use Valkey for the cache of the shop on all machines, not Redis."
+	m, _ := openLogs(t, map[string]string{
+		"sessions/old.jsonl": claudeLog("old", "user: We decided to use Redis for the cache of the shop.", "assistant: OK."),
+		"sessions/new.jsonl": later(claudeLog("new", "user: "+now, "assistant: OK.")),
+	}, nil)
+	ask := func(kind string) core.Result {
+		result, err := m.RetrieveRelevant(t.Context(), "cache of the shop", core.RetrieveOptions{MinSimilarity: m.Threshold() / 2, Kind: kind})
+		require.NoError(t, err)
+		return result
+	}
+	found := ask("")
+	require.Equal(t, []string{now}, texts(found.Said))
+	for _, h := range found.Hits {
+		require.NotContains(t, h.Text, "to use Redis")
+	}
+	require.Empty(t, found.Lines)
+	require.Empty(t, ask(source.KindMarkdown).Said)
+}
+
 // A later word on the subject holds, though the prompt is nearer to the earlier one; what else was
 // said before is not given beside it.
 func TestLaterWord(t *testing.T) {

@@ -319,14 +319,17 @@ func requestOf(hit core.MemoryHit) string {
 // SearchAnswer says if the index is missing, stale or damaged.
 func SearchAnswer(result core.Result) string {
 	var b strings.Builder
-	if len(result.Hits) == 0 {
+	if n := len(result.Said) + len(result.Hits); n == 0 {
 		b.WriteString("No relevant memory found for this query.")
 	} else {
 		memories := "memories"
-		if len(result.Hits) == 1 {
+		if n == 1 {
 			memories = "memory"
 		}
-		fmt.Fprintf(&b, "Found %d relevant %s:\n", len(result.Hits), memories)
+		fmt.Fprintf(&b, "Found %d relevant %s:\n", n, memories)
+		if len(result.Said) > 0 {
+			b.WriteString("\n" + strings.TrimSuffix(said(result.Said), "\n"))
+		}
 		for _, hit := range result.Hits {
 			item, _ := format(hit)
 			b.WriteString("\n" + item)
