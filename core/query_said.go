@@ -133,7 +133,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	model := q.index.relevance
 	// The texts in a language that the embedder does not know are all near each other: how much
-	// nearer one is than most still tells something.
+	// nearer one is than most still tells something of those that share a word with the prompt.
 	known := model.Knows(g.question.Text) && model.KnowsLanguage(g.question.Language)
 	usual := 0.0
 	if !known {
@@ -142,7 +142,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 	half := relevance.MassOf(telling, ^uint64(0)) / 2
 	for _, c := range g.candidates {
 		held := relevance.MassOf(telling, c.Holds)
-		if c.Cosine != nil {
+		if c.Cosine != nil && (known || held > 0) {
 			c.value = min(sharedWord*held, sharedWord) + model.Nearness(*c.Cosine) - usual
 		}
 		if (!known || c.Cosine == nil) && held >= half {
@@ -185,6 +185,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 		for _, s := range some {
 			if q.given[s.Key] || q.given[s.AtStart()] {
 				add(s, &all.had, maxSaid)
+				max-- // what is less near takes no place of what the conversation has
 			} else {
 				add(s, to, max)
 			}
