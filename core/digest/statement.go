@@ -153,8 +153,8 @@ func isProse(sentence string) bool {
 	return letters*10 >= all*7
 }
 
-// reasoning begins a sentence that gives the reason for the one before.
-var reasoning = lazy.Regexp(`(?i)^(?:otherwise|or else|because|since|that's because|this is because|the reason|sonst|weil|denn|porque|si no|sinon|parce que|car)\b|^(?:否则|不然|因为|そうしないと|なぜなら)`)
+// reasoning is in a sentence that gives the reason for the one before, or says what is right instead.
+var reasoning = lazy.Regexp(`(?i)\b(?:instead|stattdessen|en su lugar|à la place)[.!]?$|^(?:otherwise|or else|because|since|that's because|this is because|the reason|sonst|weil|denn|porque|si no|sinon|parce que|car)\b|^(?:否则|不然|因为|そうしないと|なぜなら)`)
 
 // givesReason reports whether a sentence belongs to the statement before it.
 func givesReason(sentence string) bool {
