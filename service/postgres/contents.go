@@ -79,6 +79,18 @@ func (c *cache) of(scopes []int64, model int16) []*held {
 	return all
 }
 
+// anew is of, without what was held before.
+func (c *cache) anew(scopes []int64, before []*held, model int16) []*held {
+	c.mu.Lock()
+	for i, scope := range scopes {
+		if now, ok := c.held.Peek(scope); ok && now == before[i] {
+			c.held.Remove(scope)
+		}
+	}
+	c.mu.Unlock()
+	return c.of(scopes, model)
+}
+
 // keep replaces what is held of a scope, unless another has.
 func (c *cache) keep(scope int64, before, after *held) {
 	c.mu.Lock()
@@ -191,7 +203,11 @@ func (db *DB) digests(ctx context.Context, s session, paths []string) (map[strin
 func (db *DB) look(ctx context.Context, s session, model int16) ([]*held, error) {
 	before := db.cache.of(s.scopes, model)
 	if !slices.ContainsFunc(before, (*held).isNew) {
-		return db.update(ctx, s, model, before)
+		now, err := db.update(ctx, s, model, before, false)
+		if !errors.Is(err, errOtherServer) {
+			return now, err
+		}
+		before = db.cache.anew(s.scopes, before, model)
 	}
 	type answer struct {
 		now []*held
@@ -207,7 +223,7 @@ func (db *DB) look(ctx context.Context, s session, model int16) ([]*held, error)
 				defer h.loading.Unlock()
 			}
 		}
-		now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model))
+		now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model), true)
 		found <- answer{now, err}
 	}()
 	select {
@@ -222,7 +238,7 @@ func (db *DB) look(ctx context.Context, s session, model int16) ([]*held, error)
 // same state of the database.
 func (db *DB) lookTogether(ctx context.Context, s session, model int16, do func(context.Context, []*held) error) error {
 	return db.readTogether(ctx, s, func(ctx context.Context) error {
-		now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model))
+		now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model), true)
 		if err != nil {
 			return err
 		}
@@ -232,8 +248,12 @@ func (db *DB) lookTogether(ctx context.Context, s session, model int16, do func(
 
 func (h *held) isNew() bool { return h.seen == "" }
 
-// update returns what scopes hold after what has changed since.
-func (db *DB) update(ctx context.Context, s session, model int16, before []*held) ([]*held, error) {
+// errOtherServer means that what is held was read of another server.
+var errOtherServer = errors.New("the database is another one than before")
+
+// update returns what scopes hold after what has changed since. Of another server it reads all again,
+// or is errOtherServer.
+func (db *DB) update(ctx context.Context, s session, model int16, before []*held, again bool) ([]*held, error) {
 	since := slices.Clone(before)
 	var found changes
 	for known := false; !known; {
@@ -250,6 +270,9 @@ func (db *DB) update(ctx context.Context, s session, model int16, before []*held
 		known = true
 		for i, h := range since {
 			if !h.isNew() && h.server != found.server {
+				if !again {
+					return nil, errOtherServer
+				}
 				since[i], known = &held{model: model}, false
 			}
 		}
@@ -264,7 +287,7 @@ func (db *DB) update(ctx context.Context, s session, model int16, before []*held
 
 // serverID tells servers apart whose numbers of transactions may be others: another one, one that was
 // started again, and one that went on after the crash of a connection, which resets its statistics.
-const serverID = `concat(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time(), pg_is_in_recovery(), inet_server_addr())`
+const serverID = `concat(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time(), pg_is_in_recovery(), inet_server_addr(), 'memcore.document'::regclass::oid)`
 
 // changes are those of scopes since snapshots.
 type changes struct {
