@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,9 +33,11 @@ func (db *DB) Pending(ctx context.Context, n int, lease time.Duration) (jobs []J
 		j.Path = unescaped(j.Path)
 		return j, err
 	})
+	failing := map[int64]bool{} // tenants; those of others go on
 	for i := range jobs {
-		if err == nil {
-			err = db.fill(ctx, &jobs[i])
+		if of := jobs[i].Tenant.ID; !failing[of] {
+			one := db.fill(ctx, &jobs[i])
+			failing[of], err = one != nil, errors.Join(err, one)
 		}
 	}
 	return slices.DeleteFunc(jobs, func(j Job) bool { return j.Version == 0 }), failed(ctx, err) // 0: it was removed meanwhile
