@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/memcore/memcore/internal/kind"
 )
@@ -95,9 +96,13 @@ type Tenants struct{ db *DB }
 func (db *DB) Tenants() Tenants { return Tenants{db} }
 
 // Create adds a tenant.
-func (all Tenants) Create(ctx context.Context, name string) (Tenant, error) {
-	rows, _ := all.db.pool.Query(ctx, `insert into tenant as t (name) values ($1) on conflict do nothing returning `+tenantColumns, name) // CollectOneRow has its error
-	t, err := pgx.CollectOneRow(rows, tenantOf)
+func (all Tenants) Create(ctx context.Context, name string) (t Tenant, err error) {
+	err = all.db.write(ctx, session{}, func(b *pgx.Batch) {
+		b.Queue(`insert into tenant as t (name) values ($1) on conflict do nothing returning `+tenantColumns, name).Query(func(rows pgx.Rows) error {
+			t, err = pgx.CollectOneRow(rows, tenantOf)
+			return err
+		})
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = kind.As(kind.Conflict, fmt.Errorf("there is a tenant %s already", name))
 	}
@@ -123,8 +128,16 @@ func (all Tenants) List(ctx context.Context) ([]Tenant, error) {
 
 // Set lets change change the settings of a tenant. Others wait meanwhile.
 func (all Tenants) Set(ctx context.Context, id int64, change func(json.RawMessage) (json.RawMessage, error)) (t Tenant, err error) {
-	err = pgx.BeginFunc(ctx, all.db.pool, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, `select `+tenantColumns+` from tenant t where id = $1 for update`, id)
+	err = all.db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) (err error) {
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, rollback(ctx, c))
+			}
+		}()
+		if _, err = c.Exec(ctx, "begin"); err != nil {
+			return err
+		}
+		rows, _ := c.Query(ctx, `select `+tenantColumns+` from tenant t where id = $1 for update`, id)
 		if t, err = pgx.CollectOneRow(rows, tenantOf); errors.Is(err, pgx.ErrNoRows) {
 			return errNoTenant(id)
 		} else if err != nil {
@@ -133,8 +146,10 @@ func (all Tenants) Set(ctx context.Context, id int64, change func(json.RawMessag
 		if t.Settings, err = change(t.Settings); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `update tenant set settings = $2 where id = $1`, id, t.Settings)
-		return err
+		if _, err = c.Exec(ctx, `update tenant set settings = $2 where id = $1`, id, t.Settings); err != nil {
+			return err
+		}
+		return all.db.commit(ctx, c)
 	})
 	return t, failed(ctx, err)
 }
@@ -178,7 +193,7 @@ func errNothing(of ScopeKind, name string) error {
 }
 
 // contentTables have a column scope.
-var contentTables = []string{"embedding", "record", "waiting", "removal", "document", "revision"}
+var contentTables = []string{"embedding", "record", "waiting", "removal", "document"}
 
 // deleteScopes removes a scope of a tenant, or all of them for the kind "", and what then does, which
 // learns how many there were.
@@ -190,9 +205,9 @@ func (all Tenants) deleteScopes(ctx context.Context, tenant int64, of ScopeKind,
 		b.Queue(`select set_config('memcore.scopes', (select coalesce(array_agg(id), '{}')::text from scope
 			where tenant = $1 and ($2 = '' or kind = $2 and name = $3)), true)`, tenant, of, name)
 		const these = `scope = any (current_setting('memcore.scopes')::bigint[])`
-		b.Queue(`insert into usage (tenant, part, documents, bytes, kept)
-			select $1, 0, -count(*) filter (where current), -coalesce(sum(bytes) filter (where current), 0), -coalesce(sum(bytes) filter (where not current), 0)
-			from (select bytes, replaced is null and not gone as current from revision where text is not null and `+these+`) r
+		b.Queue(`with r as (delete from revision where `+these+` returning bytes, text is not null as counts, replaced is null and not gone as current)
+			insert into usage (tenant, part, documents, bytes, kept)
+			select $1, 0, -count(*) filter (where current), -coalesce(sum(bytes) filter (where current), 0), -coalesce(sum(bytes) filter (where not current), 0) from r where counts
 			on conflict (tenant, part) do update set documents = usage.documents + excluded.documents, bytes = usage.bytes + excluded.bytes, kept = usage.kept + excluded.kept`, tenant)
 		for _, table := range contentTables {
 			b.Queue(`delete from ` + table + ` where ` + these)

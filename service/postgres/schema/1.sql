@@ -212,7 +212,7 @@ begin
 		return;
 	end if;
 	with expired as (
-		delete from revision where (scope, number) in (select scope, number from revision where expires < now() limit 10000)
+		delete from revision where (scope, number) in (select scope, number from revision where expires < now() limit 10000 for update skip locked)
 		returning scope, replaced, case when text is null then 0 else bytes end as bytes),
 	freed as (
 		insert into usage (tenant, part, kept) select s.tenant, -1, -sum(e.bytes) from expired e join scope s on s.id = e.scope group by s.tenant
