@@ -30,6 +30,9 @@ const (
 	// maxPassages bounds those of a document. One of 8 MB has some 8,000, but each short section is
 	// one, too.
 	maxPassages = 20_000
+	// maxWritten bounds the passages that a write of several documents makes: each takes some 3 KB of
+	// memory until it is written.
+	maxWritten = 50_000
 )
 
 // An edit gives a document another text, or removes it.
@@ -98,6 +101,9 @@ func (n *Node) prepare(ctx context.Context, p service.Principal, m *model, edits
 		}
 		for j := range changes[i].Records {
 			made = append(made, &changes[i].Records[j])
+		}
+		if len(made) > maxWritten {
+			return nil, kind.Usagef("the documents have more than %d new passages together; write them in several steps", maxWritten)
 		}
 	}
 	n.embedNow(ctx, p, m, made)
