@@ -66,12 +66,17 @@ func (p *Part) With(paths []string, members []Member) *Part {
 	}
 	members = slices.Clone(members)
 	slices.SortFunc(members, func(a, b Member) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Scope, b.Scope), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(len(a.Code), len(b.Code)), strings.Compare(a.Path, b.Path), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Scope, b.Scope), strings.Compare(a.ID, b.ID))
 	})
 	for some := range slices.Chunk(members, maxInPartBlock) {
 		b := &partBlock{}
 		var ids strings.Builder
 		for _, m := range some {
+			if len(b.times) > 0 && b.size != len(m.Code) { // of another dimension
+				b.ids = ids.String()
+				next.blocks = append(next.blocks, b)
+				b, ids = &partBlock{}, strings.Builder{}
+			}
 			ids.WriteString(m.ID)
 			b.add(place{scope: m.Scope, kind: m.Kind, path: m.Path}, ids.Len(), m.Time.Unix(), m.Code)
 		}
@@ -142,7 +147,7 @@ func (p *Part) tidy() {
 	slices.SortStableFunc(p.blocks, func(a, b *partBlock) int { return cmp.Compare(b.alive, a.alive) })
 	for {
 		last := len(p.blocks) - 1
-		if last < 1 || p.blocks[last-1].alive > 2*p.blocks[last].alive || p.blocks[last-1].alive+p.blocks[last].alive > maxInPartBlock {
+		if last < 1 || p.blocks[last-1].size != p.blocks[last].size || p.blocks[last-1].alive > 2*p.blocks[last].alive || p.blocks[last-1].alive+p.blocks[last].alive > maxInPartBlock {
 			return
 		}
 		p.blocks = append(p.blocks[:last-1], merged(p.blocks[last-1], p.blocks[last]))
