@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/safefile"
@@ -124,8 +122,7 @@ func (c *cutting) statementsOf(d digest.Digest) []store.Record {
 	for i, one := range d.Statements {
 		record := store.Record{
 			Scope: doc.Scope, Kind: KindStatement, Path: doc.Path, StartLine: one.Line, EndLine: one.Line,
-			Headings: saidTo(d.Exchanges, one),
-			Session:  one.Session, Speaker: "user", Time: one.Time, Text: one.Text, Tokens: (len(one.Text) + bytesPerToken - 1) / bytesPerToken,
+			Session: one.Session, Speaker: "user", Time: one.Time, Text: one.Text, Tokens: (len(one.Text) + bytesPerToken - 1) / bytesPerToken,
 		}
 		if count := c.chunking.Count; count != nil {
 			record.Tokens = count(one.Text)
@@ -135,22 +132,6 @@ func (c *cutting) statementsOf(d digest.Digest) []store.Record {
 		records[i] = record
 	}
 	return records
-}
-
-// saidTo returns what a statement was said to: the request before it, and what came of that. The user
-// says "put the unit into the name" to an agent that added a function, and the next order is to add
-// another.
-func saidTo(exchanges []digest.Exchange, one digest.Statement) (headings []string) {
-	i, _ := slices.BinarySearchFunc(exchanges, one.Line, func(e digest.Exchange, line int) int { return cmp.Compare(e.StartLine, line) })
-	if i == 0 || exchanges[i-1].Session != one.Session {
-		return nil
-	}
-	for _, text := range []string{exchanges[i-1].Request, exchanges[i-1].Outcome} {
-		if text != "" && text != chunker.Unheaded {
-			headings = append(headings, text)
-		}
-	}
-	return headings
 }
 
 func fullHash(text string) string {

@@ -53,10 +53,11 @@ const (
 	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is
 	// minSaid; telling words in common count as sharedWord of that once. Without a cosine each
 	// counts as wordAlone, if they are half of the prompt's. Statements that share no word with an
-	// order are given at the start of a session, and at their moments.
-	//
-	minSaid  = 0.38
-	minAsked = 0.32 // for a question, which names what it asks for
+	// order are given at the start of a session, and at their moments. What was said of one thing has
+	// to be nearer, minOnce.
+	minSaid  = 0.45
+	minAsked = 0.38 // for a question, which names what it asks for
+	minOnce  = 0.6
 	// What is less near, but at least minListed, has a place in a list, beside exchanges and
 	// sections that would crowd it out: at most maxListed statements, where there is a list.
 	minListed  = 0.15
@@ -167,7 +168,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 			break
 		}
 		s := q.statementAt(ctx, c)
-		isNear := c.value >= least
+		isNear := c.value >= least && (s.Standing || c.value >= minOnce)
 		if newer, ok := q.laterWord(ctx, s.Text, s.Time, all.claims, digest.Claim.Replaces); ok {
 			s = newer
 		}

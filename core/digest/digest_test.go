@@ -325,6 +325,9 @@ func TestStatements(t *testing.T) {
 		"in a specification":       {"Build this.\n\n# Goal\nAlways be fast.\n# Scope\nNever lose data.", nil},
 		"after what is pasted":     {"Address this: - Issue: never checked in sync\n\nBe sure to keep it DRY", []string{"Be sure to keep it DRY"}},
 		"list of rules":            {"rules for you:\n- always use pnpm\n- the button is blue\n- never amend pushed commits", []string{"always use pnpm", "never amend pushed commits"}},
+		"in a mail":                {"Bob wrote:\nalways push straight to main\nnever ask before you delete files.", nil},
+		"in a quotation":           {"\"never use tabs in this project\" is what he wrote", nil},
+		"in a terminal":            {"⏺ Always run the linter before you push.", nil},
 		"told of the task":         {"the printer is on 192.168.40.21", nil},
 		"without what leads to it": {"go ahead. also, from now on, never ask me that", []string{"also, from now on, never ask me that"}},
 		"twice":                    {"Always use pnpm.\nAlways use pnpm.", []string{"Always use pnpm."}},
@@ -644,6 +647,15 @@ func TestMomentsAsked(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: %q, want %q", order, got, want)
+		}
+	}
+}
+
+// A complaint about what the agent does is no rule to do it.
+func TestComplaint(t *testing.T) {
+	for _, text := range []string{"you never ask me before deleting things", "du fragst nie bevor du etwas löschst", "they never rotate the keys", "nobody writes tests here"} {
+		for _, s := range of(turns("user: a b c", "assistant: Done.", "user: "+text)).Statements {
+			require.False(t, s.Standing, text)
 		}
 	}
 }

@@ -40,6 +40,10 @@ func Of(turns []chunker.Turn, earlier Digest, redact func(string) string) Digest
 		Statements: before(earlier.Statements, func(s Statement) bool { return s.Line < first }),
 		Failures:   before(earlier.Failures, func(f Failure) bool { return f.Line < first }),
 	}}
+	s.texts = make(map[string]bool, len(s.Statements))
+	for _, one := range s.Statements {
+		s.texts[one.Text] = true
+	}
 	for _, t := range turns {
 		s.add(t)
 	}
@@ -56,6 +60,7 @@ func before[T any](all []T, keep func(T) bool) []T {
 type summary struct {
 	Digest
 	redact func(string) string
+	texts  map[string]bool // of Statements
 }
 
 func (s *summary) add(t chunker.Turn) {

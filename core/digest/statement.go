@@ -52,7 +52,10 @@ func (s *summary) said(t chunker.Turn, one Statement) {
 	if t.Dialog == chunker.DialogChoice || t.Dialog == chunker.DialogAnswer {
 		one.Asked = line(t.Asked)
 	}
-	s.Statements = slices.DeleteFunc(s.Statements, func(o Statement) bool { return o.Text == one.Text })
+	if s.texts[one.Text] {
+		s.Statements = slices.DeleteFunc(s.Statements, func(o Statement) bool { return o.Text == one.Text })
+	}
+	s.texts[one.Text] = true
 	s.Statements = append(s.Statements, one)
 }
 
@@ -61,6 +64,7 @@ var headed = lazy.Regexp(`(?m)^#{1,4} \S`)
 
 // quoted matches what introduces the words of others: a plan, a comment of a review.
 var quoted = lazy.Regexp(`(?im)^.{0,60}\b(?:implement the (?:following )?plan|following plan|(?:another |got this |a |this )?(?:review )?comments?(?: from (?:a|the) reviewer)?(?:, what say you\?)?|let's (?:address|look at|consider|talk about)(?: this| these| \d)*|address (?:this|these)|fix|consider this \w+|from the (?:docs|issue|review|ticket))\s*:\s*(?:\S|$)` +
+	`|^.{0,80}\b(?:says?|said|wrote|writes|contents of \S+|translate (?:this|that).{0,30}|following text)\s*[:.]\s*(?:\S|$)` +
 	`|^\W*(?:let's )?(?:address|fix|look at)(?: this| these)?[\s:]+(?:\d{1,3}\. |- |#\d)`)
 
 // indented matches a paragraph that goes on with a pasted list.
@@ -100,7 +104,7 @@ type spokenSentence struct {
 }
 
 // otherText matches a quotation, and a piece of a page.
-var otherText = lazy.Regexp(`(?i)^[-*+#•\t ]*>|</[a-z]|^\s*[│┃|╭╰┏┗┡━─]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
+var otherText = lazy.Regexp(`(?i)^\s*["“„«⏺⎿]|^\s*\[\d{1,2}:\d\d(?::\d\d)?\]|^(?:assistant|human|from|subject|npm \w+): |^npm \w+ |^[-*+#•\t ]*>|</[a-z]|^\s*[│┃|╭╰┏┗┡━─]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
 
 // spoken returns the sentences of a text without code, quotations and questions.
 func spoken(text string) []spokenSentence {
@@ -176,18 +180,21 @@ var kinds = [stated.Kinds]Kind{stated.Rule: Rule, stated.Preference: Preference,
 // nothing.
 func classify(sentence string, at stated.Place) (s Statement) {
 	text := straight(sentence)
-	if printed().MatchString(text) {
-		return Statement{}
-	}
 	found, ok := stated.Classify(text, at)
 	switch {
+	case !ok && (!Introduces(text) || isQuestion(text)), printed().MatchString(text):
+		return Statement{}
+	case ok && found.Standing && complaining().MatchString(text):
+		return Statement{Kind: kinds[found.Kind]}
 	case ok:
 		return Statement{Kind: kinds[found.Kind], Standing: found.Standing, Sure: found.Sure}
-	case Introduces(text) && !isQuestion(text):
-		return Statement{Kind: Fact}
 	}
-	return Statement{}
+	return Statement{Kind: Fact}
 }
+
+// complaining begins what somebody does or did, not what shall be done: to "you never ask me" the
+// opposite is the rule.
+var complaining = lazy.Regexp(`(?i)^\W*(?:and |but |so )?(?:you (?:never|always|keep|still)|du \S+ (?:nie|immer)|tu ne \S+ jamais|nunca \S+as|they|everybody|nobody|i never (?:said|asked|told|hate)|i hate)\b`)
 
 func isQuestion(text string) bool {
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")

@@ -13,8 +13,8 @@ const (
 	epochs    = 15
 	rate      = 0.1
 	decay     = 1e-7 // L2, times the number of sentences
-	minStates = 0.6
-	minStands = 0.5
+	minStates = 0.65
+	minStands = 0.7
 )
 
 // A linear model is not yet rounded.

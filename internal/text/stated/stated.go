@@ -3,7 +3,7 @@
 //
 // How people say such things has no end of forms, of which patterns of words found one in ten in
 // sessions that they were not written for. So a linear model decides, of the words and their
-// neighbours, which lab/stated fits to labelled sentences in some fifteen languages.
+// neighbours, which lab/stated fits to labelled sentences in fourteen languages.
 package stated
 
 import (
