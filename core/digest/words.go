@@ -59,7 +59,8 @@ var momentWords = []struct {
 	{Test, matcher(`(?i)\b(?:tests?|tested|testing|testen|pytest|jest|vitest|playwright|coverage|mocks?` +
 		`|mocking|fixtures?|sleeps?|tdd|e2e|asserts?|assertions?|table[- ]driven|pruebas?|waitForTimeout)\b` +
 		`|测试|測試|テスト`),
-		matcher(`(?i)\b(?:tests?|testing|testen|specs?|coverage|pruebas?|testes?)\b|测试|測試|テスト|тест|테스트`)},
+		matcher(`(?i)\b(?:re-?run|run|write|add|extend|cover|update|execute|do|with|lass|schreib\w*|ergänze|corre|ejecuta|escribe|lance|écris|ajoute|roda|escreve|lancia|scrivi|запусти|напиши)\b[^.?!\n]{0,40}\b(?:tests?|specs?|coverage|pruebas?|testes?)\b` +
+			`|^\W*(?:please )?tests?\b|测试|測試|テスト|тест|테스트`)},
 	{Review, matcher(`(?i)\b(?:review(?:s|er|ers|ed|ing)?|code-review|revisi[oó]n|revue)\b|审查|评审|レビュー`),
 		matcher(ordered(`review|code-review|revisa|relis|prüfe`, `review|code review|code-review|revue|revisión`) +
 			`|\b(?:look at|check|read) (?:\w+ ){1,3}(?:pr|mr|pull request|merge request)\b|审查|评审|レビュー`)},
