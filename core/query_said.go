@@ -56,7 +56,7 @@ const (
 	// order are given at the start of a session, and at their moments. What was said of one thing has
 	// to be nearer, minOnce.
 	minSaid  = 0.45
-	minAsked = 0.33 // for a question, which names what it asks for
+	minAsked = 0.38 // for a question, which names what it asks for
 	minOnce  = 0.6
 	// What is less near, but at least minListed, has a place in a list, beside exchanges and
 	// sections that would crowd it out: at most maxListed statements, where there is a list.
