@@ -213,22 +213,31 @@ type togetherKey struct{}
 // readTogether calls do with a context in which all that read gets is of one state, one after
 // another.
 func (db *DB) readTogether(ctx context.Context, s session, do func(context.Context) error) error {
+	return db.inTransaction(ctx, s, readOnly, func(c *pgxpool.Conn) error {
+		return do(context.WithValue(ctx, togetherKey{}, c))
+	})
+}
+
+// inTransaction calls do in a transaction, which is rolled back unless do commits it. What is known
+// beforehand goes by read or write, in fewer round trips.
+func (db *DB) inTransaction(ctx context.Context, s session, mode string, do func(*pgxpool.Conn) error) error {
 	return failed(ctx, db.shares.within(ctx, s.tenant, func() error {
 		return db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 			b := &pgx.Batch{}
-			s.begin(b, readOnly)
+			s.begin(b, mode)
 			err := c.SendBatch(ctx, b).Close()
 			if err == nil {
-				err = do(context.WithValue(ctx, togetherKey{}, c))
+				err = do(c)
 			}
 			return errors.Join(err, rollback(ctx, c))
 		})
 	}))
 }
 
-// rollback ends a transaction, unless the connection has.
+// rollback ends a transaction, unless it has ended or the connection has.
 func rollback(ctx context.Context, c *pgxpool.Conn) error {
-	if c.Conn().IsClosed() {
+	const idle = 'I'
+	if c.Conn().IsClosed() || c.Conn().PgConn().TxStatus() == idle {
 		return nil
 	}
 	_, err := c.Exec(context.WithoutCancel(ctx), "rollback")

@@ -128,15 +128,7 @@ func (all Tenants) List(ctx context.Context) ([]Tenant, error) {
 
 // Set lets change change the settings of a tenant. Others wait meanwhile.
 func (all Tenants) Set(ctx context.Context, id int64, change func(json.RawMessage) (json.RawMessage, error)) (t Tenant, err error) {
-	err = all.db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) (err error) {
-		defer func() {
-			if err != nil {
-				err = errors.Join(err, rollback(ctx, c))
-			}
-		}()
-		if _, err = c.Exec(ctx, "begin"); err != nil {
-			return err
-		}
+	err = all.db.inTransaction(ctx, session{}, "", func(c *pgxpool.Conn) error {
 		rows, _ := c.Query(ctx, `select `+tenantColumns+` from tenant t where id = $1 for update`, id)
 		if t, err = pgx.CollectOneRow(rows, tenantOf); errors.Is(err, pgx.ErrNoRows) {
 			return errNoTenant(id)
@@ -151,7 +143,7 @@ func (all Tenants) Set(ctx context.Context, id int64, change func(json.RawMessag
 		}
 		return all.db.commit(ctx, c)
 	})
-	return t, failed(ctx, err)
+	return t, err
 }
 
 // Scopes returns all scopes of a tenant.
