@@ -68,23 +68,28 @@ func (p *Part) With(paths []string, members []Member) *Part {
 	slices.SortFunc(members, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(len(a.Code), len(b.Code)), strings.Compare(a.Path, b.Path), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Scope, b.Scope), strings.Compare(a.ID, b.ID))
 	})
-	for some := range slices.Chunk(members, maxInPartBlock) {
-		b := &partBlock{}
-		var ids strings.Builder
-		for _, m := range some {
-			if len(b.times) > 0 && b.size != len(m.Code) { // of another dimension
-				b.ids = ids.String()
-				next.blocks = append(next.blocks, b)
-				b, ids = &partBlock{}, strings.Builder{}
-			}
-			ids.WriteString(m.ID)
-			b.add(place{scope: m.Scope, kind: m.Kind, path: m.Path}, ids.Len(), m.Time.Unix(), m.Code)
+	for len(members) > 0 {
+		n := 1
+		for n < min(len(members), maxInPartBlock) && len(members[n].Code) == len(members[0].Code) {
+			n++
 		}
-		b.ids = ids.String()
-		next.blocks = append(next.blocks, b)
+		next.blocks = append(next.blocks, blockOf(members[:n]))
+		members = members[n:]
 	}
 	next.tidy()
 	return next
+}
+
+// blockOf returns a block of members of one dimension.
+func blockOf(members []Member) *partBlock {
+	b := &partBlock{}
+	var ids strings.Builder
+	for _, m := range members {
+		ids.WriteString(m.ID)
+		b.add(place{scope: m.Scope, kind: m.Kind, path: m.Path}, ids.Len(), m.Time.Unix(), m.Code)
+	}
+	b.ids = ids.String()
+	return b
 }
 
 // add appends a row, the ID of which ends at endOfID.
