@@ -162,8 +162,8 @@ var reasoning = lazy.Regexp(`(?i)\b(?:instead|stattdessen|en su lugar|à la plac
 
 // givesReason reports whether a sentence belongs to the statement before it.
 func givesReason(sentence string) bool {
-	sentence = straight(sentence)
-	return !strings.HasSuffix(sentence, "?") && !strings.HasSuffix(sentence, "？") && reasoning().MatchString(sentence)
+	sentence = stated.Straight(sentence)
+	return !isQuestion(sentence) && reasoning().MatchString(sentence)
 }
 
 // Classify returns the kind of a sentence of a user, "" if it states nothing, and whether it holds
@@ -179,7 +179,7 @@ var kinds = [stated.Kinds]Kind{stated.Rule: Rule, stated.Preference: Preference,
 // classify returns the kind of a sentence and whether it stands. What a program printed states
 // nothing.
 func classify(sentence string, at stated.Place) (s Statement) {
-	text := straight(sentence)
+	text := stated.Straight(sentence)
 	found, ok := stated.Classify(text, at)
 	switch {
 	case !ok && (!Introduces(text) || isQuestion(text)), printed().MatchString(text):
@@ -221,7 +221,7 @@ var noNames = map[string]bool{"ok": true, "okay": true, "sorry": true, "not": tr
 
 // Introduces reports whether a sentence says who the user is.
 func Introduces(sentence string) bool {
-	sentence = straight(sentence)
+	sentence = stated.Straight(sentence)
 	if introducing().MatchString(sentence) {
 		return true
 	}

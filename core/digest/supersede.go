@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/internal/text/stated"
 )
 
 // A Claim is a text taken apart into what it says of what, to tell whether a later one says
@@ -253,7 +254,7 @@ func sameWord(a, b string) bool {
 // denial, and ",", ":" or "." where a clause ends.
 func wordsOfClaim(text string) (words []string) {
 	if text = strings.ToLower(text); !isASCII(text) {
-		text = hanPhrases.Replace(straight(text))
+		text = hanPhrases.Replace(stated.Straight(text))
 	}
 	for field := range strings.FieldsSeq(text) {
 		word := strings.Trim(field, "\"'`*_()[]“”«»„ ")

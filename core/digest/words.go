@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/internal/text/stated"
 )
 
-// Words of English, German, Spanish, French, Chinese and Japanese. Each pattern matches within one
-// sentence, with "'" for "’".
+// Patterns of several languages. Those of what is said take one sentence, with "'" for "’"; those of
+// moments take any text.
 
 var (
 	endings = lazy.Regexp(`[\p{L}\p{N})"'\x60]{2}[.!?]+\s+`)
@@ -107,11 +108,9 @@ func momentsOf(text string) (moments []Moment) {
 
 // rejects reports whether a message says that what the agent did is wrong.
 func rejects(own string) bool {
-	own = straight(own)
+	own = stated.Straight(own)
 	if len(own) > 600 {
 		own = strings.ToValidUTF8(own[:600], "")
 	}
 	return !notCorrecting().MatchString(own) && correcting().MatchString(own)
 }
-
-func straight(text string) string { return strings.NewReplacer("’", "'", "‘", "'").Replace(text) }

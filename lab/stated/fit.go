@@ -59,11 +59,11 @@ func fit(all []sentence) *linear {
 // slope is that of the loss by each output; 0 where a sentence says nothing of one.
 func (m *linear) slope(s sentence) (slope [stated.Outputs]float64) {
 	out := m.score(s.features)
-	slope[stated.States] = logistic(out[stated.States]) - one(s.states())
+	slope[stated.States] = stated.Logistic(out[stated.States]) - one(s.states())
 	if !s.states() {
 		return slope
 	}
-	slope[stated.Stands] = logistic(out[stated.Stands]) - one(s.stands())
+	slope[stated.Stands] = stated.Logistic(out[stated.Stands]) - one(s.stands())
 	ofKinds := out[stated.FirstKind:]
 	highest, sum := slices.Max(ofKinds), 0.0
 	for _, o := range ofKinds {
@@ -88,7 +88,7 @@ func (m *linear) score(features []stated.Feature) (out [stated.Outputs]float64) 
 func (m *linear) measure(all []sentence) (some []scored) {
 	for _, s := range all {
 		out := m.score(s.features)
-		some = append(some, scored{s, logistic(out[stated.States]), logistic(out[stated.Stands])})
+		some = append(some, scored{s, stated.Logistic(out[stated.States]), stated.Logistic(out[stated.Stands])})
 	}
 	return some
 }
@@ -108,5 +108,3 @@ func (m *linear) model(fitted string) stated.Model {
 	}
 	return shipped
 }
-
-func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -37,7 +37,7 @@ func TestShippedModel(t *testing.T) {
 	require.NoError(t, err)
 	shipped, found, right, wanted := stated.Shipped(), 0.0, 0.0, 0.0
 	for _, s := range all {
-		given := logistic(shipped.Score(s.features)[stated.States]) >= shipped.Thresholds[stated.States]
+		given := stated.Logistic(shipped.Score(s.features)[stated.States]) >= shipped.Thresholds[stated.States]
 		found, wanted, right = found+one(given), wanted+one(s.states()), right+one(given && s.states())
 	}
 	require.Greater(t, right/found, 0.9)

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/memcore/memcore/internal/text/ngram"
 )
 
 // A Feature is a property of a window. Its ID is below Features.
@@ -102,7 +104,7 @@ func (r *reading) tokenise(l *lexicon) {
 			c, size = utf8.DecodeRuneInString(text[i:])
 		}
 		switch {
-		case isDense(c):
+		case ngram.IsDense(c):
 			end(i)
 			if is, length := l.startOf(text[i:]); is != 0 {
 				r.tokens = append(r.tokens, token{is, words < openingDense})

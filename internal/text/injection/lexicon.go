@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/memcore/memcore/internal/text/ngram"
 )
 
 // A class is a word's role in an order to a model.
@@ -83,7 +85,7 @@ var known = sync.OnceValue(func() *lexicon {
 			first, _ := utf8.DecodeRuneInString(word)
 			switch stem, isStem := strings.CutSuffix(word, "*"); {
 			case word == "":
-			case isDense(first):
+			case ngram.IsDense(first):
 				l.dense[word] |= is
 			case isStem:
 				l.stems[stem] |= is

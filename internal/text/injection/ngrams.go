@@ -1,24 +1,16 @@
 package injection
 
+import "github.com/memcore/memcore/internal/text/ngram"
+
 // buckets is the number of weights that n-grams share.
 const buckets = 1 << 16
 
-const (
-	hashStart = 2166136261
-	hashPrime = 16777619
-)
-
 func hashRune(h uint32, r rune) uint32 {
-	h = (h ^ uint32(r&0xff)) * hashPrime
-	return (h ^ uint32(r>>8)) * hashPrime
+	h = (h ^ uint32(r&0xff)) * ngram.Prime
+	return (h ^ uint32(r>>8)) * ngram.Prime
 }
 
-func bucket(h uint32) uint32 {
-	h ^= h >> 15
-	h *= 0x2c1b3c6d
-	h ^= h >> 12
-	return h & (buckets - 1)
-}
+func bucket(h uint32) uint32 { return ngram.Mix(h) & (buckets - 1) }
 
 // maxWord cuts longer runs of letters, in characters.
 const maxWord = 40
@@ -29,7 +21,7 @@ const maxWord = 40
 func ngrams(text string, visit func(bucket uint32)) {
 	g := gramReader{visit: visit}
 	for _, r := range text {
-		if isDense(r) {
+		if ngram.IsDense(r) {
 			g.character(r)
 			continue
 		}
@@ -60,7 +52,7 @@ func (g *gramReader) character(r rune) {
 	g.endWord()
 	g.before = 0
 	g.dense[0], g.dense[1], g.dense[2] = g.dense[1], g.dense[2], r
-	h := uint32(hashStart) ^ 0xaa
+	h := uint32(ngram.Start) ^ 0xaa
 	for k := 2; k >= 0 && g.dense[k] != 0; k-- {
 		h = hashRune(h, g.dense[k])
 		g.visit(bucket(h))
@@ -79,7 +71,7 @@ func (g *gramReader) endWord() {
 		return
 	}
 	word := g.word[:g.n]
-	whole := uint32(hashStart)
+	whole := uint32(ngram.Start)
 	for _, r := range word {
 		whole = hashRune(whole, r)
 	}
@@ -89,7 +81,7 @@ func (g *gramReader) endWord() {
 	}
 	g.before = whole
 	for i := -1; g.n > 3 && i+3 <= g.n+1; i++ {
-		h := uint32(hashStart) ^ 0x55
+		h := uint32(ngram.Start) ^ 0x55
 		for k := i; k < i+3; k++ {
 			h = hashRune(h, at(word, k))
 		}
@@ -104,17 +96,4 @@ func at(word []rune, i int) rune {
 		return '_'
 	}
 	return word[i]
-}
-
-// isDense reports whether r's script has no blanks between words.
-func isDense(r rune) bool {
-	switch {
-	case r < 0x0E00:
-		return false
-	case r <= 0x0EFF: // Thai, Lao
-		return true
-	case r >= 0x3040 && r <= 0x30FF, r >= 0x3400 && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF, r >= 0x20000 && r <= 0x3FFFF:
-		return true
-	}
-	return false
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"unicode"
+
+	"github.com/memcore/memcore/internal/text/ngram"
 )
 
 // Buckets is how many weights the features share, for each output.
@@ -32,11 +34,17 @@ const (
 	code   = "\x03" // a path, a name of code, an option, a quotation of code
 )
 
+var straight = strings.NewReplacer("’", "'", "‘", "'")
+
+// Straight returns a text as Features reads it, with "'" for the apostrophes that editors make of
+// that. Patterns beside the model take the same text.
+func Straight(text string) string { return straight.Replace(text) }
+
 // tokens returns the words of a sentence in lower case, its punctuation, and the characters of
 // scripts without blanks. Numbers are one token, names of code another.
 func tokens(text string) (all []string) {
 	all = append(all, begin)
-	text = strings.NewReplacer("’", "'", "‘", "'").Replace(text)
+	text = Straight(text)
 	inCode := false
 	for _, field := range strings.Fields(text) {
 		if strings.Count(field, "`")%2 == 1 {
@@ -97,7 +105,7 @@ func appendWords(all []string, field string) []string {
 	}
 	for _, r := range field {
 		switch {
-		case isDense(r):
+		case ngram.IsDense(r):
 			flush()
 			all = append(all, string(r))
 		case unicode.IsDigit(r):
@@ -120,31 +128,15 @@ func appendWords(all []string, field string) []string {
 	return all
 }
 
-// isDense reports whether r's script has no blanks between words.
-func isDense(r rune) bool {
-	switch {
-	case r < 0x0E00:
-		return false
-	case r <= 0x0EFF: // Thai, Lao
-		return true
-	case r >= 0x3040 && r <= 0x30FF, r >= 0x3400 && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF, r >= 0x20000 && r <= 0x3FFFF:
-		return true
-	}
-	return false
-}
-
 func hash(kind uint32, parts ...string) uint32 {
-	h := uint32(2166136261) ^ kind*0x9e3779b1
+	h := uint32(ngram.Start) ^ kind*0x9e3779b1
 	for _, p := range parts {
 		for i := range len(p) {
-			h = (h ^ uint32(p[i])) * 16777619
+			h = (h ^ uint32(p[i])) * ngram.Prime
 		}
-		h = (h ^ 0xff) * 16777619
+		h = (h ^ 0xff) * ngram.Prime
 	}
-	h ^= h >> 15
-	h *= 0x2c1b3c6d
-	h ^= h >> 12
-	return h & (Buckets - 1)
+	return ngram.Mix(h) & (Buckets - 1)
 }
 
 // Kinds of features.

@@ -77,7 +77,7 @@ type Finding struct {
 func Classify(sentence string, at Place) (found Finding, ok bool) {
 	m := Shipped()
 	out := m.Score(Features(sentence, at))
-	states, stands := logistic(out[States]), logistic(out[Stands])
+	states, stands := Logistic(out[States]), Logistic(out[Stands])
 	if states < m.Thresholds[States] {
 		return Finding{}, false
 	}
@@ -92,4 +92,5 @@ func Classify(sentence string, at Place) (found Finding, ok bool) {
 	return found, true
 }
 
-func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+// Logistic makes a probability of the output States or Stands.
+func Logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
