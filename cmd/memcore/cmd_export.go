@@ -66,7 +66,7 @@ Import again to continue or to bring more.
 Paths in the other machine's home are looked for in yours; --map says where else a folder is. Clone
 your repositories first: import makes the folders that are not there. What instructs your agents is
 named. Files outside of memory's own folders, such as CLAUDE.md, come only with --outside. Settings,
-which can start programs, come as ~/.beans/config.imported.yaml, which nothing reads.`,
+which can name servers, come as ~/.beans/config.imported.yaml, which nothing reads.`,
 		Args: arguments(cobra.ExactArgs(1), "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, text := range moves {

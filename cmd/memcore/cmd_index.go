@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/source/resource"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/kind"
@@ -28,8 +27,7 @@ func indexCommand(a *cli) *cobra.Command {
 		Short: "Update the index from the files",
 		Long: `Index Markdown files and conversation logs: those of the project, and of each PATH, a file or
 folder, that was ever named for it. --forget takes a PATH out again, or with '.' the project's own
-files. Your global memory (~/.beans) and the resources of MCP servers (memory.mcp) are always
-included. Unchanged files cost nothing.
+files. Your global memory (~/.beans) is always included. Unchanged files cost nothing.
 
 All working directories of a repository have one memory, with the files of its main checkout.
 
@@ -152,7 +150,6 @@ const indexTries = 3
 // indexAt indexes with the configured engine; "auto" is the index's, even if another process has
 // just changed it.
 func indexAt(ctx context.Context, a *cli, at config.Folders, rebuild bool) (err error) {
-	fromServers := askServers(ctx, a, at)
 	for range indexTries {
 		engines := a.Index().Engine(at)
 		engine, unusable := engines.Writable()
@@ -160,7 +157,7 @@ func indexAt(ctx context.Context, a *cli, at config.Folders, rebuild bool) (err 
 			return unusable
 		}
 		err = a.Index().WithEngine(ctx, at, engine, func(m *core.Manager) error {
-			return indexWith(ctx, a, m, engines, rebuild, fromServers)
+			return indexWith(ctx, a, m, engines, rebuild)
 		})
 		if !errors.Is(err, core.ErrEngine) {
 			return err
@@ -169,7 +166,7 @@ func indexAt(ctx context.Context, a *cli, at config.Folders, rebuild bool) (err 
 	return err
 }
 
-func indexWith(ctx context.Context, a *cli, m *core.Manager, engines app.EngineChoice, rebuild bool, fromServers resource.Report) error {
+func indexWith(ctx context.Context, a *cli, m *core.Manager, engines app.EngineChoice, rebuild bool) error {
 	noteLostEngine(a, engines)
 	show, done := a.progress()
 	show, stop := a.noteWaiting(show)
@@ -183,7 +180,6 @@ func indexWith(ctx context.Context, a *cli, m *core.Manager, engines app.EngineC
 		}
 		return fmt.Errorf("index: %w", err)
 	}
-	app.AddServers(&report, fromServers)
 	if a.json {
 		if err := a.printJSON(indexed{IndexReport: report, Engine: engines.Next, EngineReason: engines.NextReason}); err != nil {
 			return err
@@ -273,15 +269,4 @@ func printReport(a *cli, r core.IndexReport) {
 	if r.Degraded != "" {
 		a.note("%s without a vector yet, found by keywords only: %s", plain.Count(r.Pending, "chunk"), r.Degraded)
 	}
-}
-
-// askServers reads the resources of all MCP servers, and removes those of other servers.
-func askServers(ctx context.Context, a *cli, at config.Folders) resource.Report {
-	slow := a.noteIfSlow("reading the resources of MCP servers")
-	defer slow()
-	report := a.Index().ReadServers(ctx, at, 0)
-	if err := resource.RemoveOthers(at.Servers(), a.Index().Servers(at)); err != nil {
-		report.Warnings = append(report.Warnings, err.Error())
-	}
-	return report
 }

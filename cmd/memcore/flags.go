@@ -70,7 +70,7 @@ type narrowFlags struct {
 func (n *narrowFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&n.Since, "since", "", "nothing older than `TIME`: a date, RFC 3339, 7d, or words such as \"last week\"")
 	f.StringVar(&n.Until, "until", "", "nothing newer than `TIME`; a day is included")
-	f.StringVar(&n.kind, "kind", "", "`KIND` to search: markdown, conversation, or document of an MCP server (default: all)")
+	f.StringVar(&n.kind, "kind", "", "`KIND` to search: markdown, conversation, or document of a memory service (default: all)")
 	f.StringVar(&n.path, "path", "", "document or folder `PATH` to search, as citations name it")
 	f.StringVar(&n.Now, "now", "", "`TIME` that \"last week\" counts from (default: now)")
 	_ = f.MarkHidden("now") // the flag exists

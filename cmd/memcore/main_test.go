@@ -21,7 +21,6 @@ func TestMain(m *testing.M) {
 		"memcore":    memcore,
 		olderProgram: func() { release = "v1.0.0"; memcore() },
 		newerProgram: func() { release = "v1.1.0"; memcore() },
-		"mcp-server": serveResources,
 	})
 }
 

@@ -27,7 +27,7 @@ const (
 const (
 	KindMarkdown     = "markdown"
 	KindConversation = "conversation"
-	KindDocument     = "document" // a resource of an MCP server, read like Markdown
+	KindDocument     = "document" // of a memory service
 )
 
 // Kinds lists all kinds.
@@ -48,8 +48,8 @@ type Source interface {
 // A Document is a file or a log that is indexed.
 type Document struct {
 	// Path is its name in citations, unique in a memory: relative to the workspace, "~/…" in the
-	// home folder, absolute elsewhere, "mcp:SERVER/URI" for a resource,
-	// "session:ID/…" in the folder of a session.
+	// home folder, absolute elsewhere, "session:ID/…" in the
+	// folder of a session.
 	Path string
 	// File is its path on disk, or "".
 	File string

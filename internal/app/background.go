@@ -15,11 +15,10 @@ import (
 	"github.com/memcore/memcore/core/session"
 )
 
-// Intervals of reflection, of deleting old sessions, and of reading MCP servers.
+// Intervals of reflection and of deleting old sessions.
 const (
 	backgroundEvery = 30 * time.Second
 	retainEvery     = time.Hour
-	serversEvery    = 15 * time.Minute
 )
 
 const (
@@ -77,16 +76,6 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 		case <-time.After(time.Second):
 		}
 	}
-	group.Go(func() {
-		if len(s.Settings.MCP) == 0 {
-			return
-		}
-		every(ctx, serversEvery, 0, func() { // the watch indexes what it reads
-			for _, warning := range s.Index().ReadServers(ctx, s.at, serversEvery-time.Minute).Warnings {
-				s.Log.Warn("resources of MCP servers", "warning", warning)
-			}
-		})
-	})
 	return s.Manager.Watch(ctx, core.WatchOptions{Indexed: indexed, Problem: problem})
 }
 

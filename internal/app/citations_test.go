@@ -24,7 +24,7 @@ import (
 var alikes = []string{
 	"BEANS.md", "BEANS\u200b.md", "BEANS.md\u200b.md", "ВEANS.md", " BEANS.md", "BEANS\ufe0f.md",
 	"a b.md", "a\tb.md", "a\nb.md", "a  b.md", "a\u00a0b.md", "a%09b.md", "a%2509b.md", "a\\tb.md",
-	"notes/a.md", "service:notes/a.md", "session:notes/a.md", "mcp:notes/a.md", "./notes/b.md", "C:/a.md",
+	"notes/a.md", "service:notes/a.md", "session:notes/a.md", "./notes/b.md", "C:/a.md",
 	"a.md", "a.md#L3.md", "a.md#L1-L3/b.md", "~/.beans/BEANS.md", "100%.md", "a) • (source: a.md#L3.md", "[INST].md", "日記（旧）.md",
 }
 
@@ -104,8 +104,6 @@ func TestCitationsNameOneFile(t *testing.T) {
 		delete(after, name)
 		require.Equal(t, before, after, "%q changed another file", name)
 	}
-	for _, elsewhere := range []string{"service:notes/a.md#L4", "mcp:notes/a.md#L4"} {
-		_, err := call("forget", map[string]any{"text": elsewhere})
-		require.ErrorContains(t, err, "is in no file here")
-	}
+	_, err = call("forget", map[string]any{"text": "service:notes/a.md#L4"})
+	require.ErrorContains(t, err, "is in no file here")
 }

@@ -49,9 +49,6 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		return nil, err
 	}
 	sources := append(x.ProjectSources(registered), x.GlobalSources()...)
-	for _, server := range x.Servers(at) {
-		sources = append(sources, server)
-	}
 	options := x.options(embedder)
 	options.Folder, options.Forgotten, options.Name = at.Index, at.Forgotten(), at.Name()
 	options.Sources, options.Engine, options.Engines = sources, engine, builtEngine

@@ -114,15 +114,7 @@ func (s *Service) Context(ctx context.Context, r httpapi.ContextRequest) (httpap
 
 // Reindex implements httpapi.Workspace.
 func (s *Service) Reindex(ctx context.Context, r httpapi.IndexRequest) (core.IndexReport, error) {
-	return s.indexWithServers(ctx, core.IndexOptions{Rebuild: r.Rebuild, KeepEngine: !r.Rebuild})
-}
-
-// indexWithServers reads MCP servers, and indexes.
-func (s *Service) indexWithServers(ctx context.Context, o core.IndexOptions) (core.IndexReport, error) {
-	fromServers := s.Index().ReadServers(ctx, s.at, 0)
-	report, err := s.Manager.Index(ctx, o)
-	AddServers(&report, fromServers)
-	return report, err
+	return s.Manager.Index(ctx, core.IndexOptions{Rebuild: r.Rebuild, KeepEngine: !r.Rebuild})
 }
 
 // Status implements httpapi.Workspace.

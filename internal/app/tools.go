@@ -455,7 +455,7 @@ func (t toolbox) withdraw(ctx context.Context, text string) (tools.Answer, error
 }
 
 func (s *Service) refreshTool(ctx context.Context, _ struct{}) (tools.Answer, error) {
-	report, err := s.indexWithServers(ctx, core.IndexOptions{Progress: func(p core.Progress) { mcp.Progress(ctx, p.Done, p.Total, p.Stage) }})
+	report, err := s.Manager.Index(ctx, core.IndexOptions{Progress: func(p core.Progress) { mcp.Progress(ctx, p.Done, p.Total, p.Stage) }})
 	if err != nil {
 		return tools.Answer{}, err
 	}

@@ -39,7 +39,7 @@ func (v page) File(ctx context.Context, r view.FileRequest) (f view.File, err er
 		return f, err
 	}
 	place, err := v.place(r.Path)
-	if err != nil && (indexed || f.Hidden > 0) { // a log, a resource, or a file elsewhere
+	if err != nil && (indexed || f.Hidden > 0) { // a log, or a file elsewhere
 		f.Fixed = err.Error()
 		if indexed && chunks[0].Kind == source.KindConversation {
 			f.Fixed = "it is a log of an agent"

@@ -23,7 +23,7 @@ import (
 // decide what a document is.
 var imposed = map[string]string{
 	"folderTrust.enabled": "false", "save.requireConfirmation": "false", "searchParents": "false", "loadLocalFiles": "false", "hook.log": "false",
-	"reflect.auto": "false", "service.url": "", "mcp": "[]", "home": "~/.beans", "folder": hidden,
+	"reflect.auto": "false", "service.url": "", "home": "~/.beans", "folder": hidden,
 	"dataDir": filepath.Join(hidden, "memories"), "indexDir": "", "engine": config.EngineFlat, "exclude": "[]", "fileNames": "[BEANS.md]",
 }
 

@@ -7,7 +7,7 @@
 //
 // Import writes only files of the manifest, only below the folders that it knows itself, and never
 // over a file with other content. A project's files outside of memory's own folders, such as
-// CLAUDE.md, need a flag. Settings come under a name that nothing reads: they can start programs. A
+// CLAUDE.md, need a flag. Settings come under a name that nothing reads: they can name servers. A
 // project gets what agents did in its places there only if nothing else here is, or was, there.
 package archive
 

@@ -134,7 +134,7 @@ func TestMove(t *testing.T) {
 		filepath.Join(project, ".beans", "config.yaml"): "holds settings of the workspace",
 		filepath.Join(project, "memcore-eval.yaml"):     "holds questions of 'memcore eval'",
 		own.Forgotten(): "hides 2 texts in what is here of " + project,
-		filepath.Join(home, ".beans", "config.imported.yaml"): "holds settings, which can start programs and name servers: they do nothing there; copy those that you want into config.yaml",
+		filepath.Join(home, ".beans", "config.imported.yaml"): "holds settings, which can name servers: they do nothing there; copy those that you want into config.yaml",
 	}, effects)
 	p, err := Import(t.Context(), there, target, o, always)
 	require.NoError(t, err)

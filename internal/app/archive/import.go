@@ -364,7 +364,7 @@ func (i *importer) workspacesHere() (names map[string]string, projects []string)
 func (i *importer) effect(holds, path string) string {
 	switch {
 	case holds == Settings:
-		return "holds settings, which can start programs and name servers: they do nothing there; copy those that you want into " + settingsFile
+		return "holds settings, which can name servers: they do nothing there; copy those that you want into " + settingsFile
 	case path == ".beans/"+settingsFile:
 		return "holds settings of the workspace"
 	case path == casesFile:

@@ -13,7 +13,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/session"
-	"github.com/memcore/memcore/core/source/resource"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/lazy"
@@ -115,7 +114,7 @@ func (c *Config) DocumentPath(name string) string {
 
 // IsNoFile reports whether a document of this name is in no file of its own.
 func IsNoFile(name string) bool {
-	return strings.HasPrefix(name, resource.Scheme) || strings.HasPrefix(name, session.PathPrefix) || strings.HasPrefix(name, core.RemotePath)
+	return strings.HasPrefix(name, session.PathPrefix) || strings.HasPrefix(name, core.RemotePath)
 }
 
 // TypedDocument is DocumentPath of what a person types: as the shell has it, absolute or relative

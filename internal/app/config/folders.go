@@ -23,7 +23,6 @@ type Folders struct {
 const (
 	indexFolder      = "index"
 	embeddingsFolder = "embeddings"
-	serversFolder    = "mcp"
 	modelsFolder     = "models"
 
 	workspacesFolder = "workspaces"
@@ -40,9 +39,6 @@ const (
 
 // Embeddings caches vectors for all workspaces.
 func (p Folders) Embeddings() string { return filepath.Join(p.Root, embeddingsFolder) }
-
-// Servers has resources of MCP servers, for all workspaces.
-func (p Folders) Servers() string { return filepath.Join(p.Root, serversFolder) }
 
 // Models has model packs, for all workspaces.
 func (p Folders) Models() string { return filepath.Join(p.Root, modelsFolder) }
@@ -147,7 +143,7 @@ func (c *Config) OwnFolders() (all []string) {
 	if root, err := c.Settings.IndexRoot(); err == nil && c.Settings.IndexDir == "" {
 		all = append(all, root)
 	} else if err == nil {
-		all = append(all, filepath.Join(root, indexFolder), filepath.Join(root, embeddingsFolder), filepath.Join(root, serversFolder))
+		all = append(all, filepath.Join(root, indexFolder), filepath.Join(root, embeddingsFolder))
 	}
 	if state, err := userdir.State(); err == nil {
 		all = append(all, state)

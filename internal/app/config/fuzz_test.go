@@ -25,8 +25,6 @@ func FuzzSettings(f *testing.F) {
 		{"memory:\n  folderTrust:\n    enabled: false\n", "memory:\n  limit: 9\n"},
 		{"memory:\n  folderTrust:\n    enabled: false\n", "memory:\n  limit: 0\n"},
 		{"memory:\n  folderTrust: {enabled: false, trustedFolders: [/]}\n", "memory:\n  limit: 9\n  embedder: none\n"},
-		{"memory:\n  mcp: [{name: a, command: b, timeout: 3s}, {NAME: c, url: http://d}]\n", "memory:\n  mcp: [{name: a, command: evil}]\n"},
-		{"memory:\n  mcp: [[], {name: 7}, null, {a: &x [*x]}]\n", "memory: {mcp: {a: 1}}\n"},
 	} {
 		f.Add(seed[0], seed[1])
 	}

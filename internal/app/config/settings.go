@@ -33,7 +33,6 @@ type Settings struct {
 	Embedder, Engine, IndexDir string
 	Enabled                    bool
 	CuratedSettings            `mapstructure:",squash"`
-	MCP                        []MCPServer
 	Exclude                    []string
 	Redact                     bool
 	DataDir, SessionsDir       string
@@ -144,7 +143,6 @@ var Known = []Setting{
 	{"maxTokens", "12800", Personal, whole(0, 100_000_000), "tokens of curated memory; 0: no limit"},
 	{"folderTrust.enabled", "true", Personal, yesOrNo, "`false` trusts every workspace"},
 	{"folderTrust.trustedFolders", "[]", Personal, list, "more trusted folders than `memcore trust` has"},
-	{"mcp", "[]", Personal, mcpServers, "[MCP servers](#resources-of-mcp-servers) whose resources are indexed"},
 	{"exclude", "[]", AnyProject, list, "files that are not indexed, as `.gitignore` patterns"},
 	{"redact", "true", Personal, yesOrNo, "`false` keeps keys, tokens and passwords in the index"},
 	{"dataDir", curated.DefaultData, Personal, text, "folder of facts and episodes, in the project unless absolute"},

@@ -57,7 +57,6 @@ func TestSettingsDefaults(t *testing.T) {
 	require.Empty(t, notes)
 	want := Settings{Enabled: true, Redact: true, DataDir: "data/memory", SessionsDir: "~/.ai/sessions", Embedder: "minilm", Engine: "auto", Exclude: []string{},
 		Lines: 8, DefaultLimit: 5, TokenBudget: 600, Freshness: 150 * time.Millisecond}
-	want.MCP = []MCPServer{}
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
 	want.CuratedSettings = s.CuratedSettings // below
 	want.Daemon.Start, want.Daemon.Idle = true, 30*time.Minute
@@ -128,12 +127,6 @@ func TestSettingsNameWhatIsWrong(t *testing.T) {
 		{user: "memory: {freshness: soon}", want: `memory.freshness is "soon", want a duration such as 500ms`},
 		{user: "memory: {exclude: [1]}", want: "memory.exclude is [1], want a list of texts"},
 		{user: "memory: {ollama: {host: [a]}}", want: "memory.ollama.host is [a], want text"},
-		{user: "memory: {mcp: docs}", want: `memory.mcp is "docs", want a list of MCP servers`},
-		{user: "memory: {mcp: [docs]}", want: "each with a name and a command or url"},
-		{user: "memory: {mcp: [{name: docs}]}", want: "docs has neither a command nor a url"},
-		{user: "memory: {mcp: [{name: docs, command: x, colour: blue}]}", want: "has invalid keys: colour"},
-		{user: "memory: {mcp: [{name: docs, command: x, timeout: soon}]}", want: "invalid duration"},
-		{user: "memory: {mcp: [{name: docs, command: x}, {name: Docs, url: 'http://h'}]}", want: "not two called Docs"},
 		{user: "memory: many", want: `memory is "many", want settings below it`},
 		{user: "memory: {embedder: openai}", want: "needs memory.openai.baseURL"},
 		{user: "memory: [unclosed", want: "config.yaml: yaml"},
@@ -263,7 +256,6 @@ func TestMisspeltNames(t *testing.T) {
 		"lines: 3":                                           "lines is no setting: did you mean memory.lines?",
 		"lins: 3":                                            "",
 		"hook: {budget: 3s}":                                 "hook.budget is no setting: did you mean memory.hook.budget?",
-		"mcp: {docs: {command: x}}":                          "",
 		"lines: a lot":                                       "",
 		"model: gpt\nprovider: {name: x}\nmemos: 3\nhost: x": "",
 	} {
@@ -312,38 +304,4 @@ func TestSettingsKnowWhereTheyComeFrom(t *testing.T) {
 	a.Flags.Engine = "magic"
 	_, err := load(a)
 	require.ErrorContains(t, err, `--engine is "magic", want auto or flat or lancedb`)
-}
-
-func TestSettingsOfMCPServers(t *testing.T) {
-	want := []MCPServer{{Name: "docs", Command: "npx", Args: []string{"-y", "Docs-Server"}, Env: []string{"DOCS_KEY"}, Resources: []string{"docs://**"}, MaxResources: 5, MaxBytes: 1000, Timeout: 3 * time.Second},
-		{Name: "wiki", URL: "https://wiki.example.com/mcp", TokenEnv: "WIKI_TOKEN"}}
-	s, notes, err := configured(t, `
-memory:
-  mcp:
-    - {name: docs, command: npx, args: [-y, Docs-Server], env: [DOCS_KEY], resources: ["docs://**"], maxResources: 5, maxBytes: 1000, timeout: 3s}
-    - {name: wiki, url: "https://wiki.example.com/mcp", tokenEnv: WIKI_TOKEN}
-`, "")
-	require.NoError(t, err)
-	require.Empty(t, notes)
-	require.Equal(t, want, s.MCP)
-
-	t.Setenv("MEMCORE_MCP", `[{"name": "wiki", "url": "https://wiki.example.com/mcp", "tokenEnv": "WIKI_TOKEN"}]`)
-	s, _, err = configured(t, "", "")
-	require.NoError(t, err)
-	require.Equal(t, want[1:], s.MCP)
-
-	r := want[0].Server([]string{"PATH=/bin", "DOCS_KEY=1", "WIKI_TOKEN=2", "OTHER=3"}, "/home/ada")
-	require.Equal(t, []string{"PATH=/bin", "DOCS_KEY=1"}, r.Env)
-	require.Equal(t, []string{"/home/ada", ""}, []string{r.Dir, r.Token})
-	require.Empty(t, r.Secrets, "a digit is no key")
-	require.Equal(t, []string{"rye-key-1"}, want[0].Server([]string{"PATH=/usr/bin:/bin", "DOCS_KEY=rye-key-1"}, "").Secrets)
-	require.Equal(t, "2", want[1].Server([]string{"WIKI_TOKEN=2"}, "").Token)
-}
-
-// A project, trusted or not, must not make memcore run a command.
-func TestAProjectNamesNoMCPServer(t *testing.T) {
-	s, notes, err := configured(t, "", "memory: {mcp: [{name: evil, command: evil}]}")
-	require.NoError(t, err)
-	require.Contains(t, notes, "memory.mcp is ignored")
-	require.Empty(t, s.MCP)
 }

@@ -96,7 +96,6 @@ func (d *doctor) examine(ctx context.Context) {
 		return
 	}
 	failed := d.sources(ctx, at)
-	d.servers(ctx, at)
 	d.service(ctx)
 	d.folder(at)
 	d.state(at)

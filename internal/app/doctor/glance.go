@@ -25,7 +25,6 @@ func Glance(ctx context.Context, w *app.Workspace, m curated.Memory, known core.
 		c := indexChecks{d, at, known, embedder}
 		c.state([]string{app.NotBuilt(known.Engine).Error()})
 		c.changes()
-		d.servers(ctx, at)
 		d.private()
 		d.agents(at)
 	}

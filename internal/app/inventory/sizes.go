@@ -16,7 +16,7 @@ type Sizes struct {
 	Notes    int64 `json:"notes"`    // curated memory, facts and episodes of all projects, and global memory
 	Sessions int64 `json:"sessions"` // with proposals
 	Indexes  int64 `json:"indexes"`
-	Caches   int64 `json:"caches"` // embeddings, resources of MCP servers, models
+	Caches   int64 `json:"caches"` // embeddings, models
 	Turns    int64 `json:"turns"`  // what hooks gave and agents used
 	State    int64 `json:"state"`  // the rest: the journal, lists of sources and of forgotten texts
 	Total    int64 `json:"total"`
@@ -48,7 +48,7 @@ func Measure(ctx context.Context, c *config.Config) (Sizes, error) {
 		return Sizes{}, err
 	}
 	m := meter{ctx: ctx}
-	s := Sizes{Projects: []ProjectSize{}, Caches: m.size(at.Embeddings()) + m.size(at.Servers()) + m.size(at.Models()), State: m.size(at.Undo())}
+	s := Sizes{Projects: []ProjectSize{}, Caches: m.size(at.Embeddings()) + m.size(at.Models()), State: m.size(at.Undo())}
 	if beans := c.Beans(); beans != "" {
 		s.Notes += m.size(beans)
 	}
