@@ -82,8 +82,7 @@ type Explanation struct {
 	Coverage       float64  `json:"coverage"`         // BM25 divided by the query's ceiling, in [0, 1]
 	Document       float64  `json:"document"`         // BM25 of the whole document
 	// Terms are the summands of Fused, without those of 0.
-	Terms    []relevance.Term `json:"terms,omitempty"`
-	Reranked *float64         `json:"reranked,omitempty"` // the Reranker's probability; nil if it was not asked
+	Terms []relevance.Term `json:"terms,omitempty"`
 	// ByTime reports that Score is due to the time asked for.
 	ByTime      bool    `json:"byTime,omitempty"`
 	Fused       float64 `json:"fused"`                 // the weighted sum that ranks
@@ -194,7 +193,7 @@ type Result struct {
 	Withheld []MemoryHit `json:"withheld,omitempty"`
 	// Threshold is the least score of a hit.
 	Threshold float64 `json:"threshold"`
-	// Took is the time by stage: "fold-in", "embed", "keywords", "vectors", "rerank", "injection",
+	// Took is the time by stage: "fold-in", "embed", "keywords", "vectors", "injection",
 	// "service", "total".
 	Took map[string]time.Duration `json:"took,omitempty"`
 }
@@ -259,7 +258,7 @@ func hitOf(c *candidate, rank int, explain bool) MemoryHit {
 	}
 	if explain {
 		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.BM25, BM25Normalised: c.normalised, Coverage: c.coverage,
-			Document: c.Document, Terms: c.Terms, Reranked: c.reranked, ByTime: c.byTime, Fused: c.Sum, Rank: rank,
+			Document: c.Document, Terms: c.Terms, ByTime: c.byTime, Fused: c.Sum, Rank: rank,
 			KeywordRank: c.keywordRank, VectorRank: c.vectorRank, Why: c.sure}
 	}
 	return hit

@@ -71,10 +71,6 @@ type Options struct {
 	// EmbedTimeout limits a query's wait for its embedding; then keywords answer alone. 0 is 2 s
 	// for a turn and 10 s for a search.
 	EmbedTimeout time.Duration
-	// Reranker, if set, scores the best 16 candidates of each question again, within RerankBudget
-	// (0 is 500 ms). Result.Degraded says if it is late or fails.
-	Reranker     Reranker
-	RerankBudget time.Duration
 	// Remote, if set, is asked together with the index, within RemoteBudget (0 is 300 ms; ten times
 	// that for a search). If it is late or fails, Result.Degraded says so, and turns rest from
 	// asking it. RemoteRest, if set, is a file that tells other processes.

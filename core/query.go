@@ -276,16 +276,7 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 		ranked = before(q.findIntended(ctx, asked), ranked)
 		q.asked = wordsOf(text)
 	}
-	if note := q.rerank(ctx, text, ranked); note != "" {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		result.Degraded = append(result.Degraded, note)
-	}
 	admitTimely(ranked, found.times)
-	if q.m.options.Reranker != nil {
-		sureFirst(ranked)
-	}
 	q.judgeHits()
 	for _, c := range ranked {
 		c.had = slices.ContainsFunc(append([]store.Record{c.record}, c.copies...), func(r store.Record) bool {

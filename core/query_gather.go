@@ -26,13 +26,12 @@ type candidate struct {
 	keywordRank, vectorRank int      // from 1; 0 if that index has not found it
 	normalised, coverage    float64  // BM25 divided by the best, and by the query's ceiling
 
-	reranked *float64
-	value    float64 // Model.Value
-	sure     string  // why it is a hit whatever its score; "" if the score decides
-	refused  string  // the verdict of a turn that does not want it
-	had      bool    // the context has it already
-	byTime   bool    // its score is due to the time that is asked for
-	written  bool    // it holds the text as it is written
+	value   float64 // Model.Value
+	sure    string  // why it is a hit whatever its score; "" if the score decides
+	refused string  // the verdict of a turn that does not want it
+	had     bool    // the context has it already
+	byTime  bool    // its score is due to the time that is asked for
+	written bool    // it holds the text as it is written
 }
 
 func candidateOf(r store.Record) *candidate {

@@ -220,11 +220,6 @@ func (t *turn) decide(q relevance.Query, ranked []*candidate) {
 	}
 }
 
-// sureFirst is needed again after scores have changed.
-func sureFirst(ranked []*candidate) {
-	slices.SortStableFunc(ranked, func(a, b *candidate) int { return trueFirst(a.sure != "", b.sure != "") })
-}
-
 // trueFirst compares for a sort.
 func trueFirst(a, b bool) int {
 	switch {

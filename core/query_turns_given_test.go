@@ -17,41 +17,6 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// Sure hits stay first when a Reranker changes scores.
-func TestGivenComesFirst(t *testing.T) {
-	for name, change := range map[string]func(o *core.Options, r *core.RetrieveOptions){
-		"by another opinion": func(o *core.Options, _ *core.RetrieveOptions) {
-			o.Reranker = rerankerFunc(func(_ context.Context, _ string, texts []string) ([]float64, error) {
-				scores := make([]float64, len(texts))
-				for i := range scores {
-					scores[i] = float64(i+1) / float64(len(texts)+1) // the last one first
-				}
-				return scores, nil
-			})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			mem := newMemory(t)
-			for i := range 6 {
-				mem.write(fmt.Sprintf("more/%d.md", i), fmt.Sprintf("# Note %d\n\nThe staging cache %d is not a database.\n", i, i))
-			}
-			options := core.RetrieveOptions{Explain: true}
-			change(&mem.options, &options)
-			m := mem.open()
-			index(t, m)
-			result, err := m.RetrieveRelevant(t.Context(), "Which port does staging postgres listen on?", options)
-			require.NoError(t, err)
-			require.NotEmpty(t, result.Hits)
-			require.Empty(t, result.Degraded)
-			result, err = m.RetrieveRelevant(t.Context(), "Change the port that the staging postgres database listens on to 6000", options)
-			require.NoError(t, err)
-			for i, hit := range result.Hits {
-				require.NotEmpty(t, hit.Explain.Verdict, "hit %d", i)
-			}
-		})
-	}
-}
-
 // No explanation quotes a prompt with a secret.
 func TestASecretIsNotExplained(t *testing.T) {
 	m := newMemory(t).open()

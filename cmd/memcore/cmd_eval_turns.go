@@ -131,13 +131,9 @@ func turnsOpener(a *cli) (eval.Opener, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
-		options := core.Options{
+		return core.Open(ctx, core.Options{
 			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Freshness: -1,
-			EmbedTimeout: measuredTimeout, Logger: a.Log}
-		if err := a.Index().Reranking(&options); err != nil {
-			return nil, err
-		}
-		return core.Open(ctx, options)
+			EmbedTimeout: measuredTimeout, Logger: a.Log})
 	}, nil
 }
 

@@ -295,7 +295,7 @@ func termsText(result core.Result) string {
 			}
 		}
 	}
-	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "rerank", "injection", "service", "total"} {
+	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "injection", "service", "total"} {
 		if took, asked := result.Took[stage]; asked {
 			fmt.Fprintf(&b, "%s: %.1f ms\n", stage, float64(took.Microseconds())/1000)
 		}

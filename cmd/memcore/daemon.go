@@ -16,7 +16,7 @@ import (
 func starter(w *app.Workspace) (daemon.Starter, error) {
 	binary, err := os.Executable()
 	s := daemon.Starter{Binary: binary, Args: []string{"serve", "--on-demand", "--open", w.Project}, Version: version(), Env: []string{}}
-	wanted := []string{w.Settings.OpenAI.APIKeyEnv, w.Settings.Rerank.APIKeyEnv, w.Settings.Reflect.APIKeyEnv, w.Settings.Service.KeyEnv}
+	wanted := []string{w.Settings.OpenAI.APIKeyEnv, w.Settings.Reflect.APIKeyEnv, w.Settings.Service.KeyEnv}
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
 		if config.OfSystem().MatchString(name) || slices.Contains(wanted, name) || strings.HasPrefix(name, "OTEL_") {

@@ -61,7 +61,7 @@ type Overview struct {
 
 // A Model is a model that memory uses, or could.
 type Model struct {
-	Role string // "embedder", "reranker" or "reflection"
+	Role string // "embedder" or "reflection"
 	Name string // "" for none
 	// At is its server; "" within memcore.
 	At string

@@ -136,4 +136,4 @@ var languages = map[string]string{
 	"it": "Italian", "nl": "Dutch", "no": "Norwegian", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "tr": "Turkish",
 }
 
-var roles = map[string]string{"embedder": "Embedder", "reranker": "Reranker", "reflection": "Model for reflection"}
+var roles = map[string]string{"embedder": "Embedder", "reflection": "Model for reflection"}

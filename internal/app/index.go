@@ -11,7 +11,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/core/rerank"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
@@ -57,9 +56,6 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	if registered.HasConversations() {
 		options.Kept = at.Kept()
 	}
-	if err := x.Reranking(&options); err != nil {
-		return nil, err
-	}
 	RemoteOf(x.w).Join(&options, at)
 	return core.Open(ctx, options)
 }
@@ -68,9 +64,6 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 func (x Index) Elsewhere(ctx context.Context, embedder embed.Embedder, contents func(context.Context) (core.Contents, error)) (*core.Manager, error) {
 	options := x.options(embedder)
 	options.Contents = contents
-	if err := x.Reranking(&options); err != nil {
-		return nil, err
-	}
 	return core.Open(ctx, options)
 }
 
@@ -91,24 +84,6 @@ func (x Index) options(embedder embed.Embedder) core.Options {
 // user trusts that.
 func (x Index) isUsers(document string) bool {
 	return strings.HasPrefix(document, "~/") || strings.HasPrefix(document, session.PathPrefix) || filepath.IsAbs(document) || x.w.Trusted()
-}
-
-// Reranking sets the configured reranker, if any.
-func (x Index) Reranking(options *core.Options) (err error) {
-	s := x.w.Settings.Rerank
-	if s.BaseURL == "" {
-		return nil
-	}
-	o := rerank.Options{BaseURL: s.BaseURL, Model: s.Model}
-	if s.APIKeyEnv != "" {
-		if o.Key = os.Getenv(s.APIKeyEnv); o.Key == "" {
-			return fmt.Errorf("memory.rerank.apiKeyEnv is %s, which is not set", s.APIKeyEnv)
-		}
-	}
-	if options.Reranker, err = rerank.NewEndpoint(o); err != nil {
-		return fmt.Errorf("memory.rerank: %w", err)
-	}
-	return nil
 }
 
 // Embedder returns the configured embedder, cached; nil for none.

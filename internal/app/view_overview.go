@@ -99,14 +99,11 @@ func (v page) models() []view.Model {
 	case config.EmbedderOpenAI:
 		embedder.Name, embedder.At = s.OpenAI.Model, plain.Address(s.OpenAI.BaseURL)
 	}
-	reranker, reflection := view.Model{Role: "reranker"}, view.Model{Role: "reflection", Name: s.Reflect.Model}
-	if s.Rerank.BaseURL != "" {
-		reranker.Name, reranker.At = s.Rerank.Model, plain.Address(s.Rerank.BaseURL)
-	}
+	reflection := view.Model{Role: "reflection", Name: s.Reflect.Model}
 	if reflection.Name != "" {
 		reflection.At = plain.Address(s.Reflect.BaseURL)
 	}
-	return []view.Model{embedder, reranker, reflection}
+	return []view.Model{embedder, reflection}
 }
 
 // Documents implements view.Memory.

@@ -42,7 +42,7 @@ type Settings struct {
 	TokenBudget                int
 	Freshness                  time.Duration
 	Ollama                     struct{ Host, Model string }
-	OpenAI, Rerank             ModelServer
+	OpenAI                     ModelServer
 	Injection                  struct{ Policy string }
 	Daemon                     struct {
 		Start bool
@@ -158,9 +158,6 @@ var Known = []Setting{
 	{"openai.baseURL", "", Personal, text, "address of an OpenAI-compatible endpoint, with `/v1`"},
 	{"openai.model", "", Personal, text, "its embedding model"},
 	{"openai.apiKeyEnv", "OPENAI_API_KEY", Personal, text, "environment variable with its key"},
-	{"rerank.baseURL", "", Personal, text, "address, with `/v1`, of a server whose `/rerank` orders the best hits; empty: none"},
-	{"rerank.model", "", Personal, text, "its model"},
-	{"rerank.apiKeyEnv", "", Personal, text, "environment variable with its key; empty: no key"},
 	{"injection.policy", core.InjectionFrame, Personal, oneOf(core.InjectionFrame, core.InjectionWithhold, core.InjectionOff),
 		"text that reads like an [injection](security.md#injections) is marked (`frame`), left out (`withhold`) or not looked for (`off`)"},
 	{"daemon.start", "true", Personal, yesOrNo, "`false` keeps hooks from starting the daemon"},

@@ -248,7 +248,7 @@ func TestMisspeltNames(t *testing.T) {
 		"memory: {colour: blue}":                             "unknown setting memory.colour is ignored",
 		"memory: {hook_budget: 3s}":                          "unknown setting memory.hook_budget is ignored: did you mean memory.hook.budget?",
 		"memory: {hook: {idle: 3s}}":                         "unknown setting memory.hook.idle is ignored: did you mean memory.daemon.idle?",
-		"memory: {apiKeyEnv: KEY}":                           "did you mean memory.openai.apiKeyEnv or memory.rerank.apiKeyEnv or memory.reflect.apiKeyEnv?",
+		"memory: {apiKeyEnv: KEY}":                           "did you mean memory.openai.apiKeyEnv or memory.reflect.apiKeyEnv?",
 		"hook: {budget: soon}":                               "hook.budget is no setting: did you mean memory.hook.budget?",
 		"token-budget: 300":                                  "token-budget is no setting: did you mean memory.tokenBudget?",
 		"memery: {lines: 3, tokenBudget: 2}":                 "memery is no setting: did you mean memory?",

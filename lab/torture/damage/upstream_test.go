@@ -21,7 +21,6 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/reflection"
-	"github.com/memcore/memcore/core/rerank"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/openai"
@@ -149,11 +148,6 @@ type client struct {
 
 // clients are those of servers, without embedders: TestFaultsWhileIndexing has those.
 var clients = []client{
-	{"rerank endpoint", func(t *testing.T, url string) func(context.Context) error {
-		e, err := rerank.NewEndpoint(rerank.Options{BaseURL: url + "/v1", Model: "m", Key: key})
-		require.NoError(t, err)
-		return func(ctx context.Context) error { _, err := e.Rerank(ctx, "q", []string{"text"}); return err }
-	}},
 	{"openai chat", func(t *testing.T, url string) func(context.Context) error {
 		m, err := reflection.NewOpenAI(reflection.ServerOptions{BaseURL: url + "/v1", Model: "m", Key: key})
 		require.NoError(t, err)
@@ -221,7 +215,7 @@ func TestFaultsOfServers(t *testing.T) {
 			})
 		}
 	}
-	t.Logf("rerankers, chat models: %d faults: each an error in time, without key", len(clients)*len(faults))
+	t.Logf("chat models: %d faults: each an error in time, without key", len(clients)*len(faults))
 }
 
 // The proxy passes on an upstream's answer, or reports a missing one. Memory does not matter.

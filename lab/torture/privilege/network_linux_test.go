@@ -260,7 +260,6 @@ func TestNothingLeavesTheMachine(t *testing.T) {
 	for i, of := range []struct{ name, config string }{
 		{"ollama", "embedder: ollama\n  ollama:\n    host: http://198.51.100.8:%d\n"},
 		{"openai", "embedder: openai\n  openai:\n    baseURL: http://198.51.100.8:%d/v1\n    model: m\n"},
-		{"rerank", "rerank:\n    baseURL: http://198.51.100.8:%d/v1\n    model: m\n    apiKeyEnv: OPENAI_API_KEY\n"},
 		{"reflect", "reflect:\n    baseURL: http://198.51.100.8:%d/v1\n    model: m\n    apiKeyEnv: OPENAI_API_KEY\n"},
 	} {
 		port := 9000 + i

@@ -24,7 +24,6 @@ import (
 // Keys of servers that memcore asks, and another one. They must appear nowhere.
 var keys = map[string]string{
 	"OPENAI_API_KEY":    "sk-proj-embed-Vb6Nm2Qw9Er4Ty8Ui1Op5As",
-	"RERANK_KEY":        "rr-key-Zx3Cv7Bn1Ml5Kj9Hg4Fd8Sa2Po6Iu",
 	"REFLECT_KEY":       "rf-key-Lk2Jh6Gf0Ds4Aq8We1Rt5Yu9Io3Pz",
 	"ANTHROPIC_API_KEY": "sk-ant-api03-Qa1Ws5Ed9Rf3Tg7Yh2Uj6Ik0Ol4Pm8Nb",
 }
@@ -155,8 +154,8 @@ func (h *hunt) processes(t *testing.T, program string) map[string]string {
 func TestNoSecretGetsOut(t *testing.T) {
 	w := newWorld(t)
 	w.loose = true // the servers refuse everything
-	embedder, reranker, chat := newRecorder(t, 400), newRecorder(t, 400), newRecorder(t, 400)
-	w.write("home/.beans/config.yaml", "memory:\n  embedder: openai\n  openai:\n    baseURL: "+embedder.URL+"/v1\n    model: m\n  rerank:\n    baseURL: "+reranker.URL+"/v1\n    model: m\n    apiKeyEnv: RERANK_KEY\n"+
+	embedder, chat := newRecorder(t, 400), newRecorder(t, 400)
+	w.write("home/.beans/config.yaml", "memory:\n  embedder: openai\n  openai:\n    baseURL: "+embedder.URL+"/v1\n    model: m\n"+
 		"  reflect:\n    baseURL: "+chat.URL+"/v1\n    model: m\n    apiKeyEnv: REFLECT_KEY\n")
 	w.env = []string{"PLANTED=" + planted()}
 	for name, key := range keys {
@@ -179,7 +178,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 			continue
 		}
 		daemons++
-		require.Contains(t, environment, keys["RERANK_KEY"], "the daemon needs the keys that are configured")
+		require.Contains(t, environment, keys["REFLECT_KEY"], "the daemon needs the keys that are configured")
 		for _, other := range []string{keys["ANTHROPIC_API_KEY"], inText["GitHub token"]} {
 			require.NotContains(t, environment, other, "a daemon lives longer than who starts it, and gets what it needs")
 		}
@@ -207,7 +206,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 
 	files := h.lookAround(w, before)
 	require.Greater(t, files, 30)
-	for name, r := range map[string]*recorder{"embedder": embedder, "reranker": reranker, "chat model": chat} {
+	for name, r := range map[string]*recorder{"embedder": embedder, "chat model": chat} {
 		text, asked := r.got()
 		require.NotZero(t, asked, "the %s was not asked", name)
 		h.look("what the "+name+" is sent", text)
@@ -224,10 +223,9 @@ func TestPasswordsInAddresses(t *testing.T) {
 	for name, config := range map[string]string{
 		"ollama":  "embedder: ollama\n  ollama:\n    host: http://ada:%s@127.0.0.1:1\n",
 		"openai":  "embedder: openai\n  openai:\n    baseURL: http://ada:%s@127.0.0.1:1/v1\n    model: m\n",
-		"rerank":  "rerank:\n    baseURL: http://ada:%s@127.0.0.1:1/v1\n    model: m\n",
 		"reflect": "reflect:\n    baseURL: http://ada:%s@127.0.0.1:1/v1\n    model: m\n",
 		"odd":     "embedder: openai\n  openai:\n    baseURL: \"http://ada:%s@[::1/v1\"\n    model: m\n",
-		"scheme":  "rerank:\n    baseURL: ada:%s@127.0.0.1:1/v1\n    model: m\n",
+		"scheme":  "reflect:\n    baseURL: ada:%s@127.0.0.1:1/v1\n    model: m\n",
 		"shared":  "shared:\n    uri: https://ada:%s@127.0.0.1:1/team\n    owner: ada\n",
 	} {
 		w := newWorld(t)
