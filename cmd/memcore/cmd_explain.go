@@ -171,7 +171,7 @@ func turnText(s *screen, t journal.Turn, missing string) string {
 		fmt.Fprintf(&b, "cut: %s\n", plain.OneLine(t.Cut))
 	}
 	b.WriteString(outcomeText(t.Entry))
-	b.WriteString(rulesText(t.Entry) + usedText(t.Entry) + problemsText(t.Entry))
+	b.WriteString(rulesText(t.Entry) + givenText(t.Entry) + problemsText(t.Entry))
 	if t.Result != nil { // memory was asked
 		b.WriteString("\n" + explanation(s, *t.Result, len(t.Shown()) > 0, missing, time.Time{}, 0))
 	}
@@ -365,10 +365,8 @@ func explainCandidates(b *strings.Builder, s *screen, result core.Result) {
 	}
 }
 
-var verdicts = map[journal.Use]string{journal.Yes: "used", journal.No: "not used", journal.Unknown: "not known whether used"}
-
-// usedText lists what was given, and whether the agent used it.
-func usedText(e journal.Entry) string {
+// givenText lists what was given, and whether the agent opened it.
+func givenText(e journal.Entry) string {
 	var b strings.Builder
 	for _, g := range e.Shown() {
 		what := g.Source
@@ -379,11 +377,11 @@ func usedText(e journal.Entry) string {
 		default:
 			what = fmt.Sprintf("%s: %s", g.Kind, cmp.Or(g.Title, g.Source))
 		}
-		fmt.Fprintf(&b, "%s: %s", verdicts[cmp.Or(g.Used, journal.Unknown)], plain.OneLine(what))
-		if g.Why != "" {
-			fmt.Fprintf(&b, ": %s", plain.OneLine(g.Why))
+		state := "given"
+		if g.Opened {
+			state = "opened"
 		}
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "%s: %s\n", state, plain.OneLine(what))
 	}
 	return b.String()
 }

@@ -30,13 +30,12 @@ func statusCommand(a *cli) *cobra.Command {
 	var all, usage bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show how memory stands in this project, and with --usage what agents used",
+		Short: "Show how memory stands in this project, and with --usage what agents got",
 		Long: `Show the state of the project's index, the agents that are set up, what waits for your yes, whether
 the folder is trusted, and problems with what to do. --all also shows the parts of the index, and
 what is kept of other projects. 'memcore doctor' looks for causes.
 
-With --usage, show instead how much of what hooks gave agents in the last 30 days they used: the agent
-opened the file, or quoted five words in a row.`,
+With --usage, show instead what hooks gave agents in the last 30 days, and how much of it they opened.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if usage {

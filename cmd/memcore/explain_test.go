@@ -26,7 +26,7 @@ func TestJSONHoldsWhatTextHolds(t *testing.T) {
 		Event: journal.Event{At: time.Date(2026, 11, 23, 12, 30, 0, 0, time.Local), Kind: journal.PromptEvent, Name: "UserPromptSubmit",
 			Prompt: "when is tea?", Cut: "the prompt was too long"},
 		Answer: journal.Answer{
-			Given:    []journal.Given{{Kind: journal.Passage, Source: "notes/tea.md#L3", Used: journal.Yes, Why: "the answer names it"}},
+			Given:    []journal.Given{{Kind: journal.Passage, Source: "notes/tea.md#L3", Opened: true}},
 			Reason:   "it was late",
 			Rules:    []journal.Rule{{Path: "rules/go.md", Given: true, Why: "it matches *.go"}},
 			Problems: []string{"the log is full"}, Notes: []string{"run memcore index"}, Took: "12ms",
@@ -39,7 +39,7 @@ func TestJSONHoldsWhatTextHolds(t *testing.T) {
 	for said, held := range map[string]string{
 		"claude-code": "", "UserPromptSubmit": "", "when is tea?": "", "the prompt was too long": "", "it was late": "", "12ms": "", "12:30:00": "T12:30:00",
 		"rules/go.md": "", "it matches *.go": "", "the log is full": "", "run memcore index": "",
-		"used: notes/tea.md#L3": `"used":"yes"`, "the answer names it": "", "a greeting": "", "no vectors yet": "", "0.125": "", "7 changes": `"files":7`, "another run has the lock": "",
+		"opened: notes/tea.md#L3": `"opened":true`, "a greeting": "", "no vectors yet": "", "0.125": "", "7 changes": `"files":7`, "another run has the lock": "",
 		"0.875": "", "6.25": "", "17": `"tokenEstimate":17`, "names the hour": "", "below threshold": "", "notes/cake.md#L9": "",
 	} {
 		require.Contains(t, text, said)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/text/plain"
 )
@@ -12,7 +11,7 @@ import (
 // maxLines bounds the documents of a report; --json has all.
 const maxLines = 10
 
-// printUsage shows what agents got and used.
+// printUsage shows what agents got and opened.
 func printUsage(a *cli) error {
 	given, err := a.Use().Summary()
 	if err != nil {
@@ -30,24 +29,14 @@ func printUsage(a *cli) error {
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "given to agents in the last %d days: %s, with %d of %s\n", app.UsedSince, what, given.Turns, plain.Count(given.Prompts, "prompt"))
-	fmt.Fprintf(w, "  %s\n", shares(given.Counts))
 	if lines := given.Lines; lines.Given > 0 {
-		fmt.Fprintf(w, "  %s of lists, opened %d\n", plain.Count(lines.Given, "line"), lines.Used)
+		fmt.Fprintf(w, "  %s of lists, opened %d\n", plain.Count(lines.Given, "line"), lines.Opened)
 	}
 	for _, d := range given.Documents[:min(len(given.Documents), maxLines)] {
-		fmt.Fprintf(w, "  %s\tgiven %d\t%s\n", plain.OneLine(d.Path), d.Given, shares(d.Counts))
+		fmt.Fprintf(w, "  %s\tgiven %d\topened %d\n", plain.OneLine(d.Path), d.Given, d.Opened)
 	}
 	if more := len(given.Documents) - maxLines; more > 0 {
 		fmt.Fprintf(w, "  … %d more\n", more)
 	}
 	return w.Flush()
-}
-
-// shares describes how many hits were used.
-func shares(c use.Counts) string {
-	text := fmt.Sprintf("used %d, not used %d, unknown %d", c.Used, c.Unused, c.Unknown)
-	if share, ok := c.Share(); ok {
-		text += fmt.Sprintf(": %.0f %% of what is known", 100*share)
-	}
-	return text
 }

@@ -43,8 +43,8 @@ type Entry struct {
 	Undelivered string `json:"undelivered,omitempty"`
 	// Instead is the ID of the entry of another process that answered the event after all.
 	Instead string `json:"instead,omitempty"`
-	// Verdicts say what the agent used. Readers find them in Given.
-	Verdicts []Verdict `json:"verdicts,omitempty"`
+	// Opened has the keys of what the agent opened. Readers find it in Given.
+	Opened []string `json:"opened,omitempty"`
 }
 
 // A Head names an event and whose it is.
@@ -126,9 +126,7 @@ type Given struct {
 	Tokens int     `json:"tokens,omitempty"`
 	// States are the keys of the user's statements in a passage, which gives them, too.
 	States []string `json:"states,omitempty"`
-	// Used and Why come from verdicts.
-	Used Use    `json:"used,omitempty"`
-	Why  string `json:"why,omitempty"`
+	Opened bool     `json:"opened,omitempty"` // by the agent
 }
 
 // AtStart reports whether a session began with it, so that no prompt found it.
@@ -154,23 +152,6 @@ func GivenOf(r core.Result) (all []Given) {
 		all = append(all, Given{Kind: Line, Key: l.Name, Source: l.Source, Path: l.Path, Title: l.Request})
 	}
 	return all
-}
-
-// A Use says whether the agent used what it got.
-type Use string
-
-// What was not judged is Unknown.
-const (
-	Yes     Use = "yes"
-	No      Use = "no"
-	Unknown Use = "unknown"
-)
-
-// A Verdict is on the given thing with a Key.
-type Verdict struct {
-	Key  string `json:"key"`
-	Used Use    `json:"used"`
-	Why  string `json:"why,omitempty"` // what shows the use, without secrets
 }
 
 // NewID names an entry.
@@ -223,26 +204,6 @@ func (a Answer) of(kinds ...Kind) (some []Given) {
 		}
 	}
 	return some
-}
-
-// Judged reports whether there are verdicts on what was given.
-func (a Answer) Judged() bool {
-	return slices.ContainsFunc(a.Given, func(g Given) bool { return g.Used == Yes || g.Used == No || g.Why != "" })
-}
-
-// Unused reports whether any passage or line is not known to be used.
-func (a Answer) Unused() bool {
-	return slices.ContainsFunc(a.of(Passage, Line), func(g Given) bool { return g.Used != Yes })
-}
-
-// judge takes verdicts over. What was used once stays used.
-func (a *Answer) judge(verdicts []Verdict) {
-	for _, v := range verdicts {
-		i := slices.IndexFunc(a.Given, func(g Given) bool { return g.Key == v.Key })
-		if i >= 0 && a.Given[i].Used != Yes && slices.Contains([]Use{Yes, No, Unknown}, v.Used) {
-			a.Given[i].Used, a.Given[i].Why = v.Used, v.Why
-		}
-	}
 }
 
 const (
@@ -348,12 +309,11 @@ const reasonForgotten = "what it got is forgotten"
 type forgetting struct {
 	places []Place
 	texts  []string        // plain
-	keys   map[string]bool // of what was given of the places, by which later lines judge it
 	asked  map[string]bool // keys of prompts that are forgotten, and IDs of their entries
 }
 
 func newForgetting(places []Place, texts []string) forgetting {
-	f := forgetting{places: places, keys: map[string]bool{}, asked: map[string]bool{}}
+	f := forgetting{places: places, asked: map[string]bool{}}
 	for _, text := range texts {
 		f.asked[KeyOf(text)] = true
 		if text = plain(text); text != "" {
@@ -377,9 +337,7 @@ func (f forgetting) from(e *Entry) {
 	before := len(e.Given)
 	e.Given = slices.DeleteFunc(e.Given, func(g Given) bool {
 		first, last := g.cited()
-		gone := g.Source != "" && slices.ContainsFunc(f.places, func(p Place) bool { return p.Has(g.Path, first, last) })
-		f.keys[g.Key] = f.keys[g.Key] || gone
-		return gone
+		return g.Source != "" && slices.ContainsFunc(f.places, func(p Place) bool { return p.Has(g.Path, first, last) })
 	})
 	named := slices.ContainsFunc(f.places, func(p Place) bool { return p.Path != "" && strings.Contains(e.Reason, p.Path) })
 	if len(e.Given) < before || named || f.isSaid(e.Reason) {
@@ -388,13 +346,6 @@ func (f forgetting) from(e *Entry) {
 	for i, g := range e.Given {
 		if f.isSaid(g.Title) || f.quotes(g.Title) {
 			e.Given[i].Title = ""
-		}
-	}
-	for i, v := range e.Verdicts {
-		_, quoted, _ := strings.Cut(v.Why, "“")
-		quoted, _, _ = strings.Cut(quoted, "”")
-		if f.keys[v.Key] || f.isSaid(v.Why) || f.quotes(quoted) {
-			e.Verdicts[i].Why = ""
 		}
 	}
 	e.Problems, e.Notes = slices.DeleteFunc(e.Problems, f.isSaid), slices.DeleteFunc(e.Notes, f.isSaid)
@@ -469,5 +420,7 @@ func (e *Entry) take(line Entry) {
 	if line.Result != nil {
 		e.Result = line.Result
 	}
-	e.judge(line.Verdicts)
+	for i, g := range e.Given {
+		e.Given[i].Opened = g.Opened || slices.Contains(line.Opened, g.Key)
+	}
 }

@@ -201,7 +201,7 @@ func (j Journal) Opened(ctx context.Context, name string) error {
 	for _, e := range slices.Backward(all) {
 		for _, g := range e.Shown() {
 			if g.Key == name || g.Source == name {
-				return j.Append(ctx, Entry{Head: e.Head, Verdicts: []Verdict{{Key: g.Key, Used: Yes, Why: "opened"}}})
+				return j.Append(ctx, Entry{Head: e.Head, Opened: []string{g.Key}})
 			}
 		}
 	}

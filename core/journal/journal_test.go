@@ -57,9 +57,8 @@ func TestLinesAreJoined(t *testing.T) {
 	begun, answered := Entry{Head: e.Head, Event: e.Event}, Entry{Head: e.Head, Answer: e.Answer, Result: e.Result}
 	for _, line := range []Entry{
 		begun, event(PromptEvent, "another"), answered,
-		{Head: e.Head, Verdicts: []Verdict{{"a.md", Yes, "quotes it"}, {"b.md", No, ""}, {"stranger", Yes, ""}}},
-		{Head: e.Head, Verdicts: []Verdict{{"a.md", No, ""}}},
-		{Head: Head{ID: "of no event"}, Verdicts: []Verdict{{"a.md", Yes, ""}}},
+		{Head: e.Head, Opened: []string{"a.md", "stranger"}},
+		{Head: Head{ID: "of no event"}, Opened: []string{"b.md"}},
 		{Head: e.Head, Event: Event{At: testTime.Add(time.Hour), Kind: OtherEvent}, Answer: Answer{Problems: []string{"late"}}},
 	} {
 		require.NoError(t, j.Append(t.Context(), line))
@@ -71,8 +70,8 @@ func TestLinesAreJoined(t *testing.T) {
 	require.NoError(t, j.Explain(&got, &all[1]))
 	require.Equal(t, "x", got.Result.Hits[0].ID)
 	require.Nil(t, all[1].Result)
-	e.Given[0].Used, e.Given[0].Why, e.Given[1].Used, e.Problems = Yes, "quotes it", No, []string{"late"}
-	require.Equal(t, e, got, "what was used once stays used, and the first line says what happened")
+	e.Given[0].Opened, e.Problems = true, []string{"late"}
+	require.Equal(t, e, got, "the first line says what happened")
 
 	own, err := j.Of(e.Head)
 	require.NoError(t, err)
@@ -121,8 +120,8 @@ func TestFullFilesMakeRoom(t *testing.T) {
 	all := entries(t, j)
 	require.Greater(t, len(all), 100)
 	require.Equal(t, "prompt 999", all[len(all)-1].Prompt)
-	require.NoError(t, j.Append(t.Context(), Entry{Head: all[0].Head, Verdicts: []Verdict{{"a.md", Yes, ""}}}))
-	require.Equal(t, Yes, entries(t, j)[0].Given[0].Used, "a turn in an old file is judged, too")
+	require.NoError(t, j.Append(t.Context(), Entry{Head: all[0].Head, Opened: []string{"a.md"}}))
+	require.True(t, entries(t, j)[0].Given[0].Opened, "also of a turn in an old file")
 }
 
 // TestMain lets the test's binary be a process that writes.
@@ -183,16 +182,15 @@ func TestForget(t *testing.T) {
 	said := prompted("is the Port\n 5432?", "c.md")
 	for _, e := range []Entry{of, candidates, prompted("of another", "b.md"), said, whole} {
 		require.NoError(t, j.Append(t.Context(), e))
-		require.NoError(t, j.Append(t.Context(), Entry{Head: e.Head, Verdicts: []Verdict{{"b.md", Yes, "names the port is 5432 of it"}}}))
+		require.NoError(t, j.Append(t.Context(), Entry{Head: e.Head, Opened: []string{"b.md"}}))
 	}
 	require.NoError(t, j.Forget(t.Context(), []Place{{Path: "absent.md"}}))
-	require.Equal(t, "names the port is 5432 of it", entries(t, j)[0].Given[1].Why)
+	require.Len(t, entries(t, j)[0].Given, 2)
 	require.NoError(t, j.Forget(t.Context(), []Place{{Path: "absent.md"}, {Path: "a.md"}}, "the port is 5432"))
 	all := entries(t, j)
 	require.Len(t, all, 5)
 	require.Len(t, all[0].Given, 1)
-	require.Equal(t, Yes, all[0].Given[0].Used)
-	require.Empty(t, all[0].Given[0].Why)
+	require.True(t, all[0].Given[0].Opened)
 	require.Equal(t, reasonForgotten, all[0].Reason)
 	require.NoError(t, j.Explain(&all[1]))
 	require.Empty(t, all[1].Result.Hits)
@@ -234,23 +232,7 @@ func TestForgetWhatAPromptAsked(t *testing.T) {
 	require.Contains(t, all[1].Result.Why, "ferry")
 }
 
-// Verdicts, which later lines give, quote what was given.
-func TestForgetVerdicts(t *testing.T) {
-	j := newJournal(t)
-	for _, path := range []string{"a.md", "b.md"} {
-		e := prompted("of "+path, path)
-		require.NoError(t, j.Append(t.Context(), e))
-		require.NoError(t, j.Append(t.Context(), Entry{Head: e.Head, Verdicts: []Verdict{{path, Yes, "quotes “the port of " + path + "” of it"}}}))
-	}
-	require.NoError(t, j.Forget(t.Context(), []Place{{Path: "a.md"}}))
-	data, err := os.ReadFile(j.file)
-	require.NoError(t, err)
-	require.NotContains(t, string(data), "port of a.md")
-	require.Contains(t, string(data), "port of b.md")
-}
-
-// The request of a passage may be what is forgotten, cut, as may be a prompt, a candidate and what
-// a verdict quotes of a copy.
+// The request of a passage may be what is forgotten, cut, as may be a prompt and a candidate.
 func TestForgetCutTitles(t *testing.T) {
 	j := newJournal(t)
 	const cut = "always run the tests with DB=memory, otherwise they…"
@@ -260,15 +242,12 @@ func TestForgetCutTitles(t *testing.T) {
 	copied := prompted("Please "+cut, "copy.md")
 	copied.Result = &core.Result{Hits: []core.MemoryHit{{Path: "copy.md", Text: cut}, {Path: "b.md", Text: "kept"}}}
 	require.NoError(t, j.Append(t.Context(), copied))
-	require.NoError(t, j.Append(t.Context(), Entry{Head: copied.Head, Verdicts: []Verdict{{"copy.md", Yes, "quotes “the tests with DB=memory, otherwise” of it"}}}))
 	require.NoError(t, j.Forget(t.Context(), []Place{{Path: "log.jsonl", First: 1, Last: 1}}, "Please always run the tests with DB=memory, otherwise they destroy the staging database"))
 	all := entries(t, j)
 	require.Len(t, all[0].Given, 2, "the passage itself is not forgotten")
 	require.Empty(t, all[0].Given[0].Title)
 	require.Equal(t, "Tests", all[0].Given[1].Title)
 	require.Empty(t, all[1].Prompt)
-	require.Equal(t, Yes, all[1].Given[0].Used)
-	require.Empty(t, all[1].Given[0].Why)
 	require.NoError(t, j.Explain(&all[1]))
 	require.Equal(t, []core.MemoryHit{{Path: "b.md", Text: "kept"}}, all[1].Result.Hits)
 }

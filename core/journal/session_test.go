@@ -143,13 +143,12 @@ func TestOpened(t *testing.T) {
 	}
 	require.NoError(t, j.Opened(t.Context(), "abcde-12"))
 	require.NoError(t, j.Opened(t.Context(), "b.md#L12"), "nothing gave it")
-	require.NoError(t, j.Append(t.Context(), Entry{Head: again.Head, Verdicts: []Verdict{{"abcde-12", No, ""}}}))
 	all := entries(t, j)
 	require.Len(t, all, 3)
-	require.Empty(t, all[0].Given[1].Used)
-	require.Equal(t, Yes, all[1].Given[1].Used)
+	require.False(t, all[0].Given[1].Opened)
+	require.True(t, all[1].Given[1].Opened)
 	require.NoError(t, j.Opened(t.Context(), "a.md#L1"))
-	require.Equal(t, Yes, entries(t, j)[2].Given[0].Used, "by its citation")
+	require.True(t, entries(t, j)[2].Given[0].Opened, "by its citation")
 }
 
 // What another process answered instead counts for nothing.

@@ -43,8 +43,6 @@ type Memory interface {
 	CompactedAt(ctx context.Context, e Event) (time.Time, error)
 	// Ended says that a session has ended.
 	Ended(ctx context.Context, e Event) error
-	// Used judges whether the session used its hits.
-	Used(ctx context.Context, e Event) error
 	// Notice does what the user's prompt asks of memory itself, and returns what they should know
 	// once, if anything. begins says that the session does.
 	Notice(ctx context.Context, e Event, begins bool) string
@@ -134,7 +132,6 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, en
 		a.answerTool(ctx)
 	case TurnEnd:
 		a.note(ctx, "assistant", e.Answer)
-		a.judge(ctx)
 	case Compact:
 		a.entry.Resets = true
 	case SessionEnd:
@@ -143,7 +140,6 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, en
 		a.problem(err)
 		a.keepSummary(ctx)
 		a.problem(m.Ended(ctx, e))
-		a.judge(ctx) // the last turn may have been interrupted
 	}
 	if ctx.Err() != nil {
 		a.entry.Undelivered = turn.ReasonLate
@@ -353,12 +349,6 @@ func (a *answer) shortenStart(ctx context.Context, room int) {
 func (a *answer) note(ctx context.Context, role, text string) {
 	if !a.options.NoLog && strings.TrimSpace(text) != "" {
 		a.problem(a.memory.Note(ctx, a.event, role, text))
-	}
-}
-
-func (a *answer) judge(ctx context.Context) {
-	if a.event.Session != "" {
-		a.problem(a.memory.Used(ctx, a.event))
 	}
 }
 

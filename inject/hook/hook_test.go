@@ -39,7 +39,6 @@ type fakeMemory struct {
 	ended     int
 	compacted int
 	summaryAt time.Time // when the log says that the agent compacted its history
-	judged    []string  // transcripts
 	notice    string
 	shown     string
 	asked     []string
@@ -139,11 +138,6 @@ func (m *fakeMemory) Ended(context.Context, Event) error     { m.ended++; return
 func (m *fakeMemory) Compacted(context.Context, Event) error { m.compacted++; return m.err }
 func (m *fakeMemory) CompactedAt(context.Context, Event) (time.Time, error) {
 	return m.summaryAt, m.err
-}
-
-func (m *fakeMemory) Used(_ context.Context, e Event) error {
-	m.judged = append(m.judged, e.Transcript)
-	return m.err
 }
 
 // FailedBefore knows one failure, of go test.
@@ -680,7 +674,7 @@ func TestCuratedIsNotRetrievedAgain(t *testing.T) {
 	require.Equal(t, []string{"BEANS.md"}, m.left, "it is given with this very prompt")
 }
 
-// Each prompt's hits are in the journal, and judged at the end of the turn.
+// Each prompt's hits are in the journal.
 func TestUse(t *testing.T) {
 	m := &fakeMemory{hits: hits("ferry")}
 	o := Options{Journal: testJournal(t)}
@@ -695,15 +689,13 @@ func TestUse(t *testing.T) {
 	require.Equal(t, "what colour?", entry.Prompt)
 	given := entry.Passages()
 	require.Equal(t, []journal.Given{{Kind: journal.Passage, Key: "ferry", Source: "ferry.md#L1"}}, given)
-	require.Empty(t, m.judged)
 	entry = send("claude prompt", o)
 	require.Empty(t, entry.Passages(), "it has been given before")
 	require.Equal(t, turn.ReasonNothing, entry.Reason)
 	send("claude stop", o)
 	send("claude end", o)
-	require.Len(t, m.judged, 2)
 
-	m.judged, o.NoLog = nil, true
+	o.NoLog = true
 	entry = send("gemini prompt", o)
 	require.NotEmpty(t, entry.Passages())
 	require.Empty(t, entry.Reason)
@@ -716,7 +708,7 @@ func TestUse(t *testing.T) {
 	for _, e := range entries {
 		kinds = append(kinds, e.Kind)
 	}
-	require.Equal(t, []string{"prompt", "prompt", "session end", "prompt"}, kinds, "the end of a turn is told by its verdicts")
+	require.Equal(t, []string{"prompt", "prompt", "session end", "prompt"}, kinds, "the end of a turn gets nothing")
 	require.NoError(t, o.Journal.Explain(&entries[0]))
 	require.Len(t, entries[0].Result.Hits, 1)
 }

@@ -182,7 +182,7 @@ func (manyTurns) Turns(_ context.Context, r TurnsRequest) (Turns, error) {
 	for i := range r.Limit {
 		t := journal.Entry{Head: journal.Head{ID: strconv.Itoa(i), Agent: "codex", Session: "s"}, Event: journal.Event{At: time.Unix(int64(1000-i), 5e6).UTC(), Prompt: strings.Repeat("prompt ", 285)}}
 		for range 4 {
-			t.Given = append(t.Given, journal.Given{Kind: journal.Passage, Path: "a/long/path/of/a/document.md", Source: "a/long/path/of/a/document.md#L10-L200", Why: strings.Repeat("word ", 40)})
+			t.Given = append(t.Given, journal.Given{Kind: journal.Passage, Path: "a/long/path/of/a/document.md", Source: "a/long/path/of/a/document.md#L10-L200", Title: strings.Repeat("word ", 40)})
 		}
 		all.Turns = append(all.Turns, t)
 	}
@@ -209,7 +209,7 @@ func TestTurnsArePaged(t *testing.T) {
 // A turn that got only lines got something.
 func TestLinesAreShown(t *testing.T) {
 	row := turnRow{Entry: journal.Entry{Answer: journal.Answer{Given: []journal.Given{
-		{Kind: journal.Beginning}, {Kind: journal.Line, Key: "abcde-12", Source: "b.md#L12", Title: "How it ends", Used: journal.Yes}}}}}
+		{Kind: journal.Beginning}, {Kind: journal.Line, Key: "abcde-12", Source: "b.md#L12", Title: "How it ends", Opened: true}}}}}
 	var b strings.Builder
 	require.NoError(t, templates().ExecuteTemplate(&b, "turn-row", row))
 	require.Contains(t, b.String(), "(line: <bdi>How it ends</bdi>)")

@@ -7,7 +7,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/journal"
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
@@ -49,10 +48,8 @@ type Overview struct {
 	// Failing are commands that failed in several sessions of agents.
 	Failing []core.Failing
 	Models  []Model
-	// Use sums up the last weeks. Its documents are those most used.
-	Use   use.Summary
-	Days  []use.Day      // the last 30, today last
-	Noise []use.Document // given often and never used
+	// Use sums up the last weeks. Its documents are those most given.
+	Use journal.Summary
 	// Checks are what is wrong, the worst first. Only quick checks are made.
 	Checks []Check
 	// Proposals are waiting for a decision.

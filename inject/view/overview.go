@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/internal/text/plain"
 )
 
@@ -16,7 +15,6 @@ type overviewPage struct {
 	Next      *Check // the one thing to do
 	Waiting   *Check // proposals, if they are not Next
 	AboutUser []aboutRow
-	Chart     usageChart
 	Languages []languageRow
 	MoreFrom  int // sources that are not listed
 }
@@ -39,7 +37,7 @@ func (v visit) overview() error {
 const maxSources = 50
 
 func overviewOf(o Overview) overviewPage {
-	p := overviewPage{Overview: o, Next: nextOf(o), Waiting: waitingOf(o), Chart: usageOf(o.Days)}
+	p := overviewPage{Overview: o, Next: nextOf(o), Waiting: waitingOf(o)}
 	if p.Next != nil {
 		p.Checks = slices.DeleteFunc(slices.Clone(o.Checks), func(c Check) bool { return c == *p.Next })
 	}
@@ -110,25 +108,6 @@ func waitingOf(o Overview) *Check {
 		return nil
 	}
 	return &Check{Name: "proposals", Text: plain.Waits(o.Proposals) + " for your yes or no", Do: "memcore memory pending"}
-}
-
-// UsedShare is the share of judged passages that were used.
-func (p overviewPage) UsedShare() string {
-	if p.Use.Used+p.Use.Unused == 0 {
-		return "–"
-	}
-	return percent(p.Use.Used, p.Use.Used+p.Use.Unused)
-}
-
-// A usedTable lists documents that agents got.
-type usedTable struct {
-	Documents []use.Document
-	Noise     bool
-}
-
-// Tables lists the most used documents, and those given in vain.
-func (p overviewPage) Tables() []usedTable {
-	return []usedTable{{p.Use.Documents, false}, {p.Noise, true}}
 }
 
 var languages = map[string]string{

@@ -9,7 +9,6 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/core/use"
 )
 
 func TestNextIsOneThing(t *testing.T) {
@@ -38,15 +37,6 @@ func TestAboutTheUser(t *testing.T) {
 	rows := aboutRows(Overview{AboutUser: []core.MemoryHit{{Path: "notes/about-me.md", StartLine: 1, Text: "# About me\n\nI am Ada.\n- I use tabs.\n"}, {Path: "facts/user.md", StartLine: 3, Text: strings.Repeat("- A fact.\n", 9)}},
 		Sums: core.Sums{AboutUser: []string{"facts/user.md", "facts/preferences.md"}}})
 	require.Equal(t, []aboutRow{{"notes/about-me.md", 1, []string{"I am Ada.", "- I use tabs."}}, {"facts/user.md", 3, slices.Repeat([]string{"- A fact."}, maxFacts)}, {"facts/preferences.md", 1, nil}}, rows)
-}
-
-func TestUsageIsStackedByDay(t *testing.T) {
-	c := usageOf([]use.Day{{Day: "2026-11-16"}, {Day: "2026-11-17", Counts: use.Counts{Given: 4, Used: 1, Unused: 2, Unknown: 1}}})
-	require.Empty(t, c.Bars[0].Parts)
-	unit := float64(barsHigh-10) / 4
-	require.Equal(t, []usagePart{{barsHigh - unit, unit, "used"}, {barsHigh - 3*unit, 2 * unit, "unused"}, {barsHigh - 4*unit, unit, "unknown"}}, c.Bars[1].Parts)
-	require.Equal(t, "Given in the last 2 days: 4 passages, of which 1 were used", c.Text)
-	require.Empty(t, usageOf(make([]use.Day, 0)).Bars)
 }
 
 func TestDocumentsHavePages(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/text/plain"
@@ -32,7 +31,7 @@ func parse(links bool) *template.Template {
 		"signed": func(v float64) string { return fmt.Sprintf("%+.2f", v) }, "short": func(text string) string { return plain.Shorten(text, 12) },
 		"beginning": func(text string) string { return plain.Shorten(text, maxPrompt) },
 		"cosine":    cosine, "id": idOf, "role": func(name string) string { return roles[name] },
-		"lines": linesText, "proposed": proposedText, "used": func(v journal.Use) string { return verdicts[v] },
+		"lines": linesText, "proposed": proposedText,
 	}).ParseFS(assets, "assets/*.html"))
 }
 
@@ -41,8 +40,6 @@ func clean(text string) string {
 	text, _ = sanitize.Reveal(strings.ToValidUTF8(text, "\uFFFD"))
 	return text
 }
-
-var verdicts = map[journal.Use]string{journal.Yes: "yes", journal.No: "no", journal.Unknown: "not known"}
 
 func timeText(t time.Time) string {
 	if t.IsZero() {

@@ -18,7 +18,6 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/relevance"
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
@@ -32,9 +31,9 @@ func (fakeMemory) Overview(context.Context) (Overview, error) {
 	return Overview{Workspace: hostile, Enabled: true, Sums: core.Sums{Kinds: []core.Sum{{Name: hostile}}, Sources: []core.Sum{{Name: hostile}}, AboutUser: []string{hostile}}, AboutUser: []core.MemoryHit{{Path: hostile, Text: hostile}},
 		Failing: []core.Failing{{Command: hostile, Shown: hostile, Cure: hostile, Path: hostile, Sessions: 2}, {Command: hostile}},
 		Models:  []Model{{Role: hostile, Name: hostile, At: hostile}}, Checks: []Check{{Name: hostile, State: hostile, Text: hostile, Do: hostile}, {Text: hostile}},
-		Noise: []use.Document{{Path: hostile}}, Days: []use.Day{{Day: "2026-11-17"}}, Languages: map[string]int{hostile: 1},
-		Status: core.Status{State: core.StateReady, Sources: []string{hostile}, Embedder: hostile, Folder: hostile, Problems: []string{hostile}},
-		Use:    use.Summary{Prompts: 1, Documents: []use.Document{{Path: hostile}}}}, nil
+		Languages: map[string]int{hostile: 1},
+		Status:    core.Status{State: core.StateReady, Sources: []string{hostile}, Embedder: hostile, Folder: hostile, Problems: []string{hostile}},
+		Use:       journal.Summary{Prompts: 1, Documents: []journal.DocumentCounts{{Path: hostile}}}}, nil
 }
 
 func (fakeMemory) Documents(context.Context, core.DocumentsOptions) ([]core.DocumentInfo, int, error) {
@@ -58,7 +57,7 @@ func (fakeMemory) Turns(_ context.Context, r TurnsRequest) (Turns, error) {
 	}
 	return Turns{Turns: []journal.Entry{{
 		Head: journal.Head{ID: "t", Agent: hostile}, Event: journal.Event{Prompt: hostile},
-		Answer: journal.Answer{Given: []journal.Given{{Kind: journal.Passage, Source: hostile, Path: hostile, Why: hostile}}, Problems: []string{hostile}},
+		Answer: journal.Answer{Given: []journal.Given{{Kind: journal.Passage, Source: hostile, Path: hostile}}, Problems: []string{hostile}},
 		Result: &core.Result{Rejected: []core.MemoryHit{{Source: hostile, Explain: &core.Explanation{Verdict: hostile}}}},
 	}}}, nil
 }

@@ -36,7 +36,6 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 	defer group.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	group.Go(func() { s.judgeAll(ctx) }) // without waiting for other work
 	group.Go(func() {
 		// Load what the first answer needs. The hook that opened the workspace may have given up;
 		// the next is in time.
@@ -158,18 +157,4 @@ func (s *Service) reflectOne(ctx context.Context, queued *session.Session) error
 		return err
 	}
 	return queued.Unqueue()
-}
-
-// judgeAll judges turns from hooks until ctx ends.
-func (s *Service) judgeAll(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e := <-s.judging:
-			if err := s.Use().judge(ctx, s.Manager, e); err != nil && ctx.Err() == nil {
-				s.Log.Warn("use of memory", "workspace", s.Project, "error", err)
-			}
-		}
-	}
 }

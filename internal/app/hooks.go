@@ -69,7 +69,6 @@ func (s hookMemory) Overview(ctx context.Context, e hook.Event, known string) (t
 }
 
 // Used implements hook.Memory.
-func (s hookMemory) Used(ctx context.Context, e hook.Event) error { return s.used(ctx, e) }
 
 // Now implements hook.Memory. Calls share only the files read.
 func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (hook.Applied, error) {
@@ -232,9 +231,6 @@ func (s *Service) Hook(ctx context.Context, r httpapi.HookRequest) (httpapi.Hook
 	answer := s.HookReply(within, e)
 	if ctx.Err() != nil {
 		return httpapi.HookReply{}, ctx.Err() // the hook no longer waits
-	}
-	if e.Kind == hook.Prompt {
-		_ = s.used(ctx, e) // agents do not report interrupted answers
 	}
 	return answer, nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/formatter"
-	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/kind"
@@ -36,7 +35,6 @@ type Service struct {
 	engine  string // at opening
 	indexed *core.EngineReader
 	tools   []tools.Tool
-	judging chan hook.Event // turns for Watch to judge
 	hooks   atWork
 }
 

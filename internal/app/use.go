@@ -16,106 +16,20 @@ import (
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
-	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/app/inventory"
 	"github.com/memcore/memcore/internal/paths"
 )
 
 const (
-	// maxTranscript bytes are read of a log's end.
-	maxTranscript = 4 << 20
-	// maxJudging limits the turns that wait for a verdict.
-	maxJudging = 64
-	// judgedFor is how long a turn can be judged.
-	judgedFor = 24 * time.Hour
 	// UsedSince is the span of Summary in days.
 	UsedSince = 30
 )
 
-// Use records what agents got and used.
+// Use is the record of what agents got and opened.
 type Use struct{ w *Workspace }
 
 // Use returns the record of use of the workspace.
 func (w *Workspace) Use() Use { return Use{w} }
-
-// used judges a session; an open service does so in Watch, so that no hook waits.
-func (s *Service) used(ctx context.Context, e hook.Event) error {
-	if s.judging == nil {
-		return s.Use().judge(ctx, s.Manager, e)
-	}
-	select {
-	case s.judging <- e:
-	default:
-	}
-	return nil
-}
-
-// judge judges the last turn, and earlier ones without a verdict.
-func (u Use) judge(ctx context.Context, memory *core.Manager, e hook.Event) error {
-	at, err := u.w.Folders()
-	if err != nil {
-		return err
-	}
-	session, err := at.Journal().Recent(journal.Head{Agent: e.Agent, Session: e.Session})
-	if err != nil {
-		return err
-	}
-	turns := use.Prompts(session)
-	var open []journal.Entry
-	for i, t := range turns {
-		last := i == len(turns)-1
-		if time.Since(t.At) < judgedFor && t.Unused() && (!t.Judged() || last) {
-			open = append(open, t)
-		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	said, unread := source.Transcript(ctx, e.Transcript, maxTranscript)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	// Without a log, the event may have the answer.
-	answers := use.Answers(turns, said, e.Answer)
-	judge := use.Judge{Index: hitIndex{memory}, Project: u.w.Project, Home: u.w.Home}
-	if unread != nil && e.Transcript != "" {
-		u.w.Log.Debug("what was used is judged by the answer alone", "workspace", u.w.Project, "error", unread)
-	}
-	for _, t := range open {
-		if !answers[t.ID].Known() {
-			continue // perhaps later
-		}
-		verdicts, err := judge.Verdicts(ctx, t, answers[t.ID])
-		if err == nil {
-			err = at.Journal().Append(ctx, journal.Entry{Head: t.Head, Verdicts: verdicts})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// A hitIndex is the memory for a use.Judge.
-type hitIndex struct{ *core.Manager }
-
-// Texts implements use.Index.
-func (x hitIndex) Texts(ctx context.Context, path string) (map[string]string, error) {
-	chunks, err := x.Chunks(ctx, path)
-	if isNoDocument(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	texts := make(map[string]string, len(chunks))
-	for _, c := range chunks {
-		texts[c.ID] = c.Text
-	}
-	return texts, nil
-}
 
 // since is when the last UsedSince days began.
 func since(now time.Time) time.Time {
@@ -123,9 +37,9 @@ func since(now time.Time) time.Time {
 }
 
 // Summary sums up those days.
-func (u Use) Summary() (use.Summary, error) {
+func (u Use) Summary() (journal.Summary, error) {
 	entries, err := u.Entries()
-	return use.Summarise(entries, since(time.Now())), err
+	return journal.Summarise(entries, since(time.Now())), err
 }
 
 // Entries returns the workspace's journal.

@@ -1,12 +1,8 @@
 package app
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -22,30 +18,14 @@ import (
 	"github.com/memcore/memcore/inject/view"
 )
 
-// An open service judges apart from hooks: at the end of a turn, or at the next prompt if the agent
-// does not report the end.
-func TestServiceJudges(t *testing.T) {
+// What a deleted statement says goes from the journal, also where prompts say it.
+func TestForgetStatement(t *testing.T) {
 	s := newTestService(t)
-	transcript := filepath.Join(t.TempDir(), "session.jsonl")
-	said := func(role, text string) {
-		file, err := os.OpenFile(transcript, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		require.NoError(t, err)
-		line := fmt.Sprintf(`{"type":%q,"sessionId":"s","uuid":"u","timestamp":%q,"message":{"id":%q,"role":%q,"content":%q}}`, role, time.Now().Format(time.RFC3339Nano), text, role, text)
-		_, err = file.WriteString(line + "\n")
-		require.NoError(t, err)
-		require.NoError(t, file.Close())
-	}
-	send := func(event map[string]string) httpapi.HookReply {
-		event["session_id"], event["transcript_path"] = "s", transcript
-		data, err := json.Marshal(event)
+	prompt := func(text string) string {
+		data, err := json.Marshal(map[string]string{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": text})
 		require.NoError(t, err)
 		answer, err := s.Hook(t.Context(), httpapi.HookRequest{Agent: agents.ClaudeCode, Event: data})
 		require.NoError(t, err)
-		return answer
-	}
-	prompt := func(text string) string {
-		answer := send(map[string]string{"hook_event_name": "UserPromptSubmit", "prompt": text})
-		said("user", text)
 		require.NotEmpty(t, answer.Reply, text)
 		return answer.Entry
 	}
@@ -56,34 +36,12 @@ func TestServiceJudges(t *testing.T) {
 		require.GreaterOrEqual(t, i, 0)
 		return entries[i]
 	}
-	verdict := func(id string) journal.Use { return cmp.Or(find(id).Passages()[0].Used, journal.Unknown) }
-
-	interrupted := prompt("where does the staging database listen?")
-	said("assistant", "The staging database listens on port 5433, I think.")
-	next := prompt("from which pier does the ferry leave?")
-	said("assistant", "I cannot tell you.")
-	send(map[string]string{"hook_event_name": "Stop"})
-	require.Equal(t, journal.Unknown, verdict(interrupted), "a hook waits for no verdict")
-
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); s.judgeAll(ctx) }()
-	for verdict(next) == journal.Unknown && ctx.Err() == nil {
-		time.Sleep(5 * time.Millisecond) // until the test's own time is over
-	}
-	require.Equal(t, journal.Yes, verdict(interrupted))
-	require.Equal(t, journal.No, verdict(next))
-	stop()
-	<-ended
-
-	for range 3 * maxJudging { // nothing judges any more, and nothing waits for it
-		require.NoError(t, s.used(t.Context(), hook.Event{Agent: agents.ClaudeCode, Session: "s"}))
-	}
-
+	staging, ferry := prompt("where does the staging database listen?"), prompt("from which pier does the ferry leave?")
+	require.NotEmpty(t, find(staging).Passages())
 	require.NoError(t, s.Use().ForgetStatement(t.Context(), notes.Statement{Dir: s.Project, Name: "staging.md"}, notes.Change{}))
-	require.Empty(t, find(interrupted).Passages())
+	require.Empty(t, find(staging).Passages())
 	require.NoError(t, s.Use().ForgetStatement(t.Context(), notes.Statement{Dir: s.Project, Name: "other.md"}, notes.Change{Diff: "--- other.md\n+++ other.md\n-- Which pier\tdoes the Ferry\n"}))
-	require.Empty(t, find(next).Prompt, "it says what was forgotten")
+	require.Empty(t, find(ferry).Prompt, "it says what was forgotten")
 }
 
 // Forgetting lines removes the passages that cite them, and all candidates of their document, whose

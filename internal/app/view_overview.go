@@ -7,7 +7,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/text/plain"
@@ -16,8 +15,8 @@ import (
 const (
 	// comparing bounds how long the first page compares files without a watch.
 	comparing = 30 * time.Millisecond
-	// shownUsed bounds the documents in a list of the overview.
-	shownUsed = 10
+	// shownGiven bounds the documents in a list of the overview.
+	shownGiven = 10
 	// shownFailing bounds the commands that failed in several sessions.
 	shownFailing = 10
 	// shownChecks bounds what an overview finds wrong.
@@ -44,9 +43,10 @@ func (v page) Overview(ctx context.Context) (o view.Overview, err error) {
 			return o, err
 		}
 	}
-	if err := v.addUse(&o); err != nil {
+	if o.Use, err = v.s.Use().Summary(); err != nil {
 		return o, err
 	}
+	o.Use.Documents = o.Use.Documents[:min(len(o.Use.Documents), shownGiven)]
 	waiting, err := v.s.Notes().Proposals().Waiting()
 	if err != nil {
 		return o, err
@@ -72,19 +72,6 @@ func (v page) aboutUser(ctx context.Context) []core.MemoryHit {
 		hits[i].Text, _ = notes.Clean(hits[i].Text)
 	}
 	return hits
-}
-
-// addUse adds what agents got and used.
-func (v page) addUse(o *view.Overview) error {
-	now := time.Now()
-	entries, err := v.s.Use().Entries()
-	if err != nil {
-		return err
-	}
-	o.Use, o.Days = use.Summarise(entries, since(now)), use.ByDay(entries, now, UsedSince)
-	o.Noise = o.Use.Noise(shownUsed)
-	o.Use.Documents = o.Use.MostUsed(shownUsed)
-	return nil
 }
 
 // models returns the configured models.

@@ -12,7 +12,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/journal"
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/view"
@@ -29,11 +28,9 @@ func TestOverviewSumsUp(t *testing.T) {
 	require.Equal(t, core.StateMissing, empty.Status.State)
 	_, err = s.Reindex(t.Context(), httpapi.IndexRequest{})
 	require.NoError(t, err)
-	for _, verdict := range []journal.Use{journal.Yes, journal.No, journal.No, journal.No} {
-		path := map[journal.Use]string{journal.Yes: "a.md", journal.No: "b.md"}[verdict]
+	for _, path := range []string{"a.md", "b.md", "b.md", "b.md"} {
 		e := hook.Event{Agent: "claude-code", Session: "s", Kind: hook.Prompt}.Entry(time.Now(), true)
 		e.Took, e.Given = "1ms", []journal.Given{{Kind: journal.Passage, Key: "x", Path: path}}
-		e.Verdicts = []journal.Verdict{{Key: "x", Used: verdict}}
 		require.NoError(t, s.at.Journal().Append(t.Context(), e))
 	}
 	asked := 0
@@ -51,9 +48,7 @@ func TestOverviewSumsUp(t *testing.T) {
 	}
 	require.Equal(t, o.Sums.Documents, documents)
 	require.Equal(t, 1, o.Languages["de"])
-	require.Equal(t, []use.Document{{Path: "a.md", Counts: use.Counts{Given: 1, Used: 1}}}, o.Use.Documents)
-	require.Equal(t, []use.Document{{Path: "b.md", Counts: use.Counts{Given: 3, Unused: 3}}}, o.Noise)
-	require.Equal(t, 4, o.Days[len(o.Days)-1].Given)
+	require.Equal(t, []journal.DocumentCounts{{Path: "b.md", Counts: journal.Counts{Given: 3}}, {Path: "a.md", Counts: journal.Counts{Given: 1}}}, o.Use.Documents)
 	require.Equal(t, "minilm", o.Models[0].Name)
 	require.Len(t, o.AboutUser, 1)
 	require.Contains(t, o.AboutUser[0].Text, "I am Ada")

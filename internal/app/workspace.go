@@ -11,7 +11,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/inject/agents"
-	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/agenthome"
@@ -117,7 +116,7 @@ func (w *Workspace) Open(ctx context.Context) (*Service, error) {
 		return nil, err
 	}
 	s := newService(w, at, nil)
-	s.indexed, s.judging = core.NewEngineReader(at.Index), make(chan hook.Event, maxJudging)
+	s.indexed = core.NewEngineReader(at.Index)
 	s.opened = s.stamp() // before opening, to miss no change
 	s.engine = w.Index().engine(s.indexed.Engine()).InUse
 	if s.Manager, err = w.Index().Open(ctx, at, EngineNamed(s.engine)); err != nil {

@@ -17,7 +17,7 @@ async function refresh() {
       insert(document.adoptNode(turn));
       fresh++;
     } else if (known.textContent !== turn.textContent && !known.querySelector("details[open]") && !known.contains(document.activeElement)) {
-      known.replaceWith(document.adoptNode(turn)); // such as what was used
+      known.replaceWith(document.adoptNode(turn)); // such as what was opened
     }
   }
   return fresh;
