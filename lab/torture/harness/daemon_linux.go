@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/internal/intercept"
+	"github.com/memcore/memcore/lab/internal/intercept"
 )
 
 // A Daemon is one whose writing calls are decided.

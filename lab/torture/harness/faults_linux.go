@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/memcore/memcore/internal/intercept"
+	"github.com/memcore/memcore/lab/internal/intercept"
 )
 
 // Under runs a command while decide chooses the outcome of its n-th call, from 1, on a file below

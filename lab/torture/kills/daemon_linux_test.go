@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/internal/intercept"
+	"github.com/memcore/memcore/lab/internal/intercept"
 	"github.com/memcore/memcore/lab/torture/harness"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/memcore/memcore/internal/intercept"
+	"github.com/memcore/memcore/lab/internal/intercept"
 	"github.com/memcore/memcore/lab/torture/harness"
 )
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/memcore/memcore/internal/intercept"
+	"github.com/memcore/memcore/lab/internal/intercept"
 	"github.com/memcore/memcore/lab/torture/harness"
 )
 
