@@ -264,7 +264,7 @@ func (m *indexer) viewOf(c Contents) *view {
 		}
 	}
 	v := newView(known, x)
-	v.revision, v.readDigests = c.Revision, c.Digests
+	v.readDigests = c.Digests
 	v.said = sync.OnceValues(func() (map[string]Said, error) {
 		all := map[string]Said{}
 		for _, l := range c.Layers {

@@ -32,8 +32,7 @@ type view struct {
 	folder   string
 	manifest *manifest // never changed once here
 	*indexes
-	// revision and readDigests are those of Contents.
-	revision    string
+	// readDigests is that of Contents.
 	readDigests func(ctx context.Context, paths []string) (map[string][]byte, error)
 
 	// All are made at the first call.

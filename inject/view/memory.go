@@ -32,7 +32,6 @@ type Memory interface {
 	// Journal returns the changes that can be undone, the newest first.
 	Journal(ctx context.Context) ([]Entry, error)
 	Layer(ctx context.Context) (Layer, error)
-	Map(ctx context.Context) (Map, error)
 }
 
 // An Overview describes a memory for a person. It does not grow with the memory.
@@ -259,20 +258,4 @@ type Expectation struct {
 	Path    string
 	Heading string
 	Text    string
-}
-
-// A Map has chunks as points: those that mean something alike are near each other.
-type Map struct {
-	Chunks int // of the index
-	// Vectors is false if the index has no vectors, and so no map.
-	Vectors bool
-	Points  []MapPoint // all chunks, or some of many
-}
-
-// A MapPoint is a chunk on a map.
-type MapPoint struct {
-	X, Y float64 // from 0 to 1
-	Path string
-	Line int
-	Text string // the beginning
 }

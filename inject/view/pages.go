@@ -109,7 +109,6 @@ func pages() []page {
 		{path: "change", answer: visit.change, changes: true},
 		{path: "queue", answer: visit.queue},
 		{path: "system", title: "System prompt", answer: visit.system},
-		{path: "map", title: "Map", answer: visit.chunkMap},
 	}
 }
 

@@ -216,7 +216,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	static, err := Static(t.Context(), fakeMemory{}, "v1")
 	require.NoError(t, err)
 	bodies := map[string]string{"file": string(static)}
-	for _, page := range []string{"", "ask?q=" + "%3Cscript%3Ealert(1)%3C/script%3E&path=%22onfocus=alert(1)", "turns", "turns?find=%3Cscript%3E&session=%22onfocus=alert(1)", "turn?id=t", "memory?find=%3Cscript%3E", "memory", "document?path=%3Cscript%3Ealert(1)", "system", "map"} {
+	for _, page := range []string{"", "ask?q=" + "%3Cscript%3Ealert(1)%3C/script%3E&path=%22onfocus=alert(1)", "turns", "turns?find=%3Cscript%3E&session=%22onfocus=alert(1)", "turn?id=t", "memory?find=%3Cscript%3E", "memory", "document?path=%3Cscript%3Ealert(1)", "system"} {
 		status, body := v.get(t, "/w/"+idOf("/a")+"/"+page)
 		require.Equal(t, 200, status, page)
 		bodies[page] = body

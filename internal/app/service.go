@@ -28,7 +28,6 @@ type Service struct {
 
 	notices notices
 	cache   *curated.Cache // of curated files
-	drawn   drawnMap
 
 	// Only if the service stays open:
 	opened  string // stamp at opening
