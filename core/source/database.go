@@ -33,7 +33,6 @@ type databaseFormat struct {
 var databaseFormats = []databaseFormat{
 	{"cursor", cursorFiles, cursorSessions, readCursor},
 	{"opencode", opencodeFiles, opencodeSessions, readOpencode},
-	{"goose", gooseFiles, gooseSessions, readGoose},
 }
 
 // A dbSession is one that the user began.

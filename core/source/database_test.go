@@ -11,7 +11,7 @@ import (
 
 // The sessions of a workspace in each database equal their golden files.
 func TestDatabases(t *testing.T) {
-	for file, format := range map[string]string{"cursor.vscdb": "cursor", "opencode.db": "opencode", "goose.db": "goose"} {
+	for file, format := range map[string]string{"cursor.vscdb": "cursor", "opencode.db": "opencode"} {
 		t.Run(file, func(t *testing.T) {
 			d := databaseOf(t, format, filepath.Join("testdata", file))
 			var all []golden
@@ -79,7 +79,7 @@ func TestKnownDatabases(t *testing.T) {
 
 // Damaged databases give errors, and what can be read of them is in order.
 func FuzzDatabases(f *testing.F) {
-	for i, file := range []string{"cursor.vscdb", "opencode.db", "goose.db"} {
+	for i, file := range []string{"cursor.vscdb", "opencode.db"} {
 		data, err := os.ReadFile(filepath.Join("testdata", file))
 		require.NoError(f, err)
 		f.Add(data, uint32(len(data)/2), byte(0), uint8(i))

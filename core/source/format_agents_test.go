@@ -1,8 +1,6 @@
 package source
 
 import (
-	"crypto/md5"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -17,19 +15,12 @@ func TestKnownAgents(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "")
 	shop, other := filepath.Join(home, "shop"), filepath.Join(home, "my-shop")
 	write(t, filepath.Join(shop, "README.md"), "")
-	hash := func(cwd string) string {
-		sum := md5.Sum([]byte(cwd))
-		return hex.EncodeToString(sum[:])
-	}
 	for name, cwd := range map[string]string{"own": shop, "strange": other} {
 		in := func(path, text string) {
 			write(t, filepath.Join(home, filepath.FromSlash(path)), fmt.Sprintf(text+"\n", filepath.ToSlash(cwd)))
 		}
 		in(".qwen/projects/"+claudeFolder(shop)+"/chats/"+name+".jsonl", `{"uuid":"q","sessionId":"s","cwd":%q,"type":"user","message":{"role":"user","parts":[{"text":"hi"}]}}`)
 		in(".qwen/projects/"+claudeFolder(shop)+"/memory.md", `# %s`)
-		in(".kimi/sessions/"+hash(cwd)+"/"+name+"/context.jsonl", `{"role":"_system_prompt","content":%q}`)
-		in(".factory/sessions/"+claudeFolder(shop)+"/"+name+".jsonl", `{"type":"session_start","id":"d","title":"t","cwd":%q}`)
-		in(".factory/sessions/"+claudeFolder(shop)+"/"+name+".settings.json", `{"model":%q}`)
 		in(".omp/agent/sessions/--"+name+"--/s.jsonl", `{"type":"session","id":"s","version":3,"cwd":%q}`)
 		in(".openclaw/agents/main/sessions/"+name+".jsonl", `{"type":"session","id":"s","version":3,"cwd":%q}`)
 		in(".cline/data/sessions/"+name+"/"+name+".json", `{"version":1,"session_id":"c","cwd":%q}`)
@@ -40,8 +31,8 @@ func TestKnownAgents(t *testing.T) {
 		got = append(got, pathsOf(listOf(t, s))...)
 	}
 	require.ElementsMatch(t, []string{
-		"~/.qwen/projects/" + claudeFolder(shop) + "/chats/own.jsonl", "~/.kimi/sessions/" + hash(shop) + "/own/context.jsonl",
-		"~/.factory/sessions/" + claudeFolder(shop) + "/own.jsonl", "~/.openclaw/agents/main/sessions/own.jsonl", "~/.omp/agent/sessions/--own--/s.jsonl",
+		"~/.qwen/projects/" + claudeFolder(shop) + "/chats/own.jsonl",
+		"~/.openclaw/agents/main/sessions/own.jsonl", "~/.omp/agent/sessions/--own--/s.jsonl",
 		"~/.cline/data/sessions/own/own.messages.json",
 	}, got)
 }

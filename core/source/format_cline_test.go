@@ -83,7 +83,6 @@ func knownOf(project, home string) []Source {
 	return Known(testProject{folders: []string{project}}, KnownOptions{Workspace: project, Home: home, Homes: func(format string) []string {
 		return map[string][]string{
 			"copilot-cli": {filepath.Join(home, ".copilot")}, "cline-session": {filepath.Join(home, ".cline")}, "qwen-code": {filepath.Join(home, ".qwen")},
-			"kimi-cli": {filepath.Join(home, ".kimi")}, "droid": {filepath.Join(home, ".factory")},
 		}[format]
 	}})
 }

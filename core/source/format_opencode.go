@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,14 @@ import (
 // and session.sql.ts, packages/core/src/session/message.ts. Left out are reasoning, texts that the
 // program wrote into a message (synthetic, ignored), and sessions of subagents, which have a
 // parent.
+
+// shareFolder is where command-line programs keep a user's data.
+func shareFolder(home string) string {
+	if folder := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(folder) {
+		return folder
+	}
+	return filepath.Join(home, ".local", "share")
+}
 
 func opencodeFiles(home string) []string {
 	share := shareFolder(home)

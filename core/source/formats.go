@@ -63,8 +63,6 @@ var formats = []format{
 	{name: "claude-ai", marks: claudeAIExport.marks[:1], sniff: sniffClaudeAI, read: readExport(claudeAIExport), export: true},
 	{name: "cursor-transcript", sniff: sniffCursorTranscript, parse: parseCursorTranscript, agent: true, homeless: true},
 	{name: "opencode", sniff: sniffOpencode, parse: parseOpencode, agent: true},
-	{name: "kimi-cli", sniff: sniffKimi, parse: parseKimi, beside: besideKimi, folders: kimiFolders, agent: true, homeless: true},
-	{name: "droid", sniff: sniffDroid, parse: parseDroid, beside: besideDroid, folders: droidFolders, agent: true},
 	{name: "mcp-memory", sniff: sniffMCPMemory, parse: parseMCPMemory},
 	{name: "pi", sniff: sniffPi, parse: parsePi, folders: piFolders, agent: true},
 	{name: "openai", sniff: sniffOpenAI, parse: parseOpenAI},

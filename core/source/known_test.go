@@ -1,7 +1,6 @@
 package source
 
 import (
-	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -300,16 +299,8 @@ func TestKnownWhereAnotherWas(t *testing.T) {
 	shop, home := tree(t, nil), tree(t, nil)
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := knownIn(home)
-	homes := o.Homes
-	o.Homes = func(format string) []string {
-		if format == "kimi-cli" {
-			return []string{filepath.Join(home, ".kimi")}
-		}
-		return homes(format)
-	}
 	at := func(elements ...string) string { return filepath.Join(append([]string{home}, elements...)...) }
 	gemini := sha256.Sum256([]byte(shop))
-	kimi := md5.Sum([]byte(shop))
 	storage := filepath.Join(settingsFolder(home), "Code", "User", "workspaceStorage", "w")
 	write(t, filepath.Join(storage, "workspace.json"), fmt.Sprintf(`{"folder":%q}`, "file://"+filepath.ToSlash(shop)))
 	write(t, at(".gemini", "projects.json"), fmt.Sprintf(`{"projects":{%q:"shop"}}`, shop))
@@ -320,7 +311,6 @@ func TestKnownWhereAnotherWas(t *testing.T) {
 		{at(".gemini", "tmp", hex.EncodeToString(gemini[:]), "chats", "%s.json"), chat},
 		{at(".gemini", "tmp", "shop", "chats", "%s.json"), chat},
 		{at(".gemini", "tmp", "rooted", "chats", "%s.json"), chat},
-		{at(".kimi", "sessions", hex.EncodeToString(kimi[:]), "%s", "context.jsonl"), `{"role":"_system_prompt","content":"x"}` + "\n"},
 		{filepath.Join(storage, "chatSessions", "%s.json"), `{"version":3,"sessionId":"s","requests":[{"message":{"text":"hi"}}]}`},
 	} {
 		for age, last := range map[string]time.Time{"before": began.Add(-time.Hour), "after": began.Add(time.Hour)} {

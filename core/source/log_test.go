@@ -53,7 +53,7 @@ var logFixtures = map[string]string{
 	"codex.jsonl": "codex", "codex-2025.jsonl": "codex", "pi.jsonl": "pi",
 	"claude-code-2026.jsonl": "claude-code", "codex-2026.jsonl": "codex", "gemini-cli-2026.jsonl": "gemini-cli",
 	"copilot-cli.jsonl": "copilot-cli",
-	"qwen-code.jsonl":   "qwen-code", "kimi-cli.jsonl": "kimi-cli", "droid.jsonl": "droid", "claude-stream.jsonl": "claude-stream", "mcp-memory.jsonl": "mcp-memory",
+	"qwen-code.jsonl":   "qwen-code", "claude-stream.jsonl": "claude-stream", "mcp-memory.jsonl": "mcp-memory",
 	"cursor-transcript.jsonl": "cursor-transcript",
 }
 

@@ -282,8 +282,6 @@ func TestPartOfAWrongType(t *testing.T) {
 		"claude-stream":     `{"type":"assistant","session_id":"s","parent_tool_use_id":null,"message":{"role":"assistant","content":[{"type":"text","text":{}},{"type":"text","text":"b"}]}}`,
 		"codex":             `{"type":"response_item","payload":{"type":"message","role":"user","content":[7,{"type":"input_text","text":"b"}]}}`,
 		"cursor-transcript": `{"role":"assistant","message":{"content":[{"type":"text","text":[]},{"type":"text","text":"b"}]}}`,
-		"droid":             `{"type":"message","id":"m","message":{"role":"assistant","content":[{"type":"text","text":1e400},{"type":"text","text":"b"}]}}`,
-		"kimi-cli":          `{"role":"user","content":[{"type":"text","text":7},{"type":"text","text":"b"}]}`,
 		"openai":            `{"role":"user","name":7,"content":[true,{"type":"image_url","image_url":{"url":"x"},"text":7},"b"]}`,
 		"pi":                `{"type":"message","message":{"role":"user","content":[{"type":"text","text":["a"]},{"type":"text","text":"b"}]}}`,
 	} {

@@ -39,8 +39,6 @@ var places = []place{
 	{agent: "pi", folder: ".pi/agent", variable: "PI_CODING_AGENT_DIR"},
 	{agent: "qwen-code", folder: ".qwen", variable: "QWEN_RUNTIME_DIR"},
 	{agent: "copilot-cli", folder: ".copilot"},
-	{agent: "kimi-cli", folder: ".kimi", variable: "KIMI_SHARE_DIR"},
-	{agent: "droid", folder: ".factory"},
 	{agent: "cline-session", folder: ".cline", variable: "CLINE_DIR"},
 }
 
