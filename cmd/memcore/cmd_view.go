@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/cli/browser"
@@ -13,30 +12,22 @@ import (
 
 	"github.com/memcore/memcore/inject/daemon"
 	"github.com/memcore/memcore/inject/httpapi"
-	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/kind"
 )
 
 func viewCommand(a *cli) *cobra.Command {
-	var out string
 	var link bool
 	cmd := &cobra.Command{
 		Use:   "view",
 		Short: "Show in a browser what is remembered, what was given and why",
 		Long: `Open a page in the browser that shows what this workspace remembers, what agents got and why. The
-daemon serves it on this machine only. The link works once and for two minutes.
-
---out writes one file instead, to keep or to read without the daemon.`,
+daemon serves it on this machine only. The link works once and for two minutes.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if out != "" {
-				return writeView(cmd.Context(), a, out)
-			}
 			return openView(cmd.Context(), a, link)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "write `FILE` instead of opening the browser")
 	cmd.Flags().BoolVar(&link, "link", false, "print the link instead of opening the browser")
 	return cmd
 }
@@ -67,7 +58,7 @@ const daemonStarts = 10 * time.Second
 // viewLink asks the daemon for a link, and starts it if need be.
 func viewLink(ctx context.Context, a *cli) (reply httpapi.ViewReply, err error) {
 	if name := a.Override(); name != "" {
-		return reply, kind.Hint(kind.Usagef("view: the daemon serves the page, with the configuration files' settings, not with %s", name), "memcore view --out memory.html writes a file")
+		return reply, kind.Usagef("view: the daemon serves the page, with the configuration files' settings, not with %s", name)
 	}
 	place, err := app.DaemonPlace()
 	if err != nil {
@@ -94,19 +85,4 @@ func viewLink(ctx context.Context, a *cli) (reply httpapi.ViewReply, err error) 
 		}
 	}
 	return reply, kind.Hint(fmt.Errorf("the daemon did not start within %s: %w", daemonStarts, err), "'memcore serve' shows why")
-}
-
-// writeView writes the pages into one file.
-func writeView(ctx context.Context, a *cli, out string) error {
-	return a.WithService(ctx, func(s *app.Service) error {
-		data, err := view.Static(ctx, s.Page(), version())
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(out, data, 0o600); err != nil {
-			return err
-		}
-		a.note("wrote %s", out)
-		return nil
-	})
 }

@@ -7,11 +7,8 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
-const (
-	// listed bounds the documents of a page, listedInFile those of a file.
-	listed       = 100
-	listedInFile = 500
-)
+// listed bounds the documents of a page.
+const listed = 100
 
 // documentsPage lists some documents, the last changed first.
 type documentsPage struct {

@@ -18,22 +18,17 @@ import (
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 
-// Templates of pages, and of a file without links. They are lazy: most commands need neither.
-var (
-	templates = sync.OnceValue(func() *template.Template { return parse(true) })
-	offline   = sync.OnceValue(func() *template.Template { return parse(false) })
-)
-
-func parse(links bool) *template.Template {
+// templates are those of pages. They are lazy: most commands need none.
+var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"links": func() bool { return links }, "clean": clean, "time": timeText, "percent": percent,
+		"clean": clean, "time": timeText, "percent": percent,
 		"count": plain.Count, "score": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) },
 		"signed": func(v float64) string { return fmt.Sprintf("%+.2f", v) }, "short": func(text string) string { return plain.Shorten(text, 12) },
 		"beginning": func(text string) string { return plain.Shorten(text, maxPrompt) },
 		"cosine":    cosine, "id": idOf, "role": func(name string) string { return roles[name] },
 		"lines": linesText, "proposed": proposedText,
 	}).ParseFS(assets, "assets/*.html"))
-}
+})
 
 // clean removes control, bidirectional and invisible characters.
 func clean(text string) string {

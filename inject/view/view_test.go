@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -209,13 +208,11 @@ func TestPagesChangeNothing(t *testing.T) {
 	}
 }
 
-// Nothing that a memory holds becomes markup, on any page or in the file.
+// Nothing that a memory holds becomes markup, on any page.
 func TestHostileTextStaysText(t *testing.T) {
 	v := newVisitor(t)
 	v.open(t, "/a")
-	static, err := Static(t.Context(), fakeMemory{}, "v1")
-	require.NoError(t, err)
-	bodies := map[string]string{"file": string(static)}
+	bodies := map[string]string{}
 	for _, page := range []string{"", "ask?q=" + "%3Cscript%3Ealert(1)%3C/script%3E&path=%22onfocus=alert(1)", "turns", "turns?find=%3Cscript%3E&session=%22onfocus=alert(1)", "turn?id=t", "memory?find=%3Cscript%3E", "memory", "document?path=%3Cscript%3Ealert(1)", "system"} {
 		status, body := v.get(t, "/w/"+idOf("/a")+"/"+page)
 		require.Equal(t, 200, status, page)
@@ -232,8 +229,6 @@ func TestHostileTextStaysText(t *testing.T) {
 		require.NotRegexp(t, "[\u202e\u200b\x1b]", body, page)
 		require.NotContains(t, body, `href="javascript:`, page)
 	}
-	require.NotContains(t, string(static), "<link", "the file loads nothing")
-	require.NotContains(t, string(static), "href=\"document", "no link of the file leads nowhere")
 }
 
 func TestEventsNameNoContent(t *testing.T) {
@@ -274,41 +269,4 @@ func TestSite(t *testing.T) {
 	_, err = site.Link("/a")
 	require.ErrorIs(t, err, httpapi.ErrClosed)
 	NewSite(New(fakeMemories{}, "v1")).Close(t.Context()) // without a link
-}
-
-// A longMemory has documents in parts without end.
-type longMemory struct{ fakeMemory }
-
-func (longMemory) File(_ context.Context, r FileRequest) (File, error) {
-	if r.Path == "gone.md" {
-		return File{}, errors.New("it is gone")
-	}
-	if r.Path == "log.jsonl" {
-		return File{Chunks: []core.MemoryHit{{Speaker: "user", Text: "Which port?"}, {Text: "5433."}}}, nil
-	}
-	return File{Text: strings.Repeat("x", 100<<10), Next: r.First + 1}, nil
-}
-
-// The file has the texts of documents, of long ones and of many the beginning, and says so.
-func TestTextsOfTheFile(t *testing.T) {
-	documents := []core.DocumentInfo{{Path: "log.jsonl"}, {Path: "gone.md"}}
-	for i := range maxTexts/maxDocument + 2 {
-		documents = append(documents, core.DocumentInfo{Path: fmt.Sprint(i)})
-	}
-	all, err := textsOf(t.Context(), longMemory{}, documents)
-	require.NoError(t, err)
-	require.Equal(t, documentText{Path: "log.jsonl", Text: "user\nWhich port?\n\n5433."}, all[0])
-	require.Equal(t, documentText{Path: "gone.md", Text: "It cannot be shown: it is gone"}, all[1])
-	size := 0
-	for _, one := range all {
-		size += len(one.Text)
-	}
-	require.Equal(t, maxTexts, size)
-	require.Len(t, all[2].Text, maxDocument)
-	require.True(t, all[2].Cut)
-	require.Equal(t, documentText{Path: all[len(all)-1].Path, Cut: true}, all[len(all)-1])
-	ended, end := context.WithCancel(t.Context())
-	end()
-	_, err = textsOf(ended, longMemory{}, []core.DocumentInfo{{Path: "gone.md"}})
-	require.ErrorIs(t, err, context.Canceled)
 }
