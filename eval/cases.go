@@ -169,7 +169,7 @@ func ReadCases(path string) ([]Case, error) {
 }
 
 // ErrNoCases means that a file has no cases.
-var ErrNoCases = errors.New("it has no cases, want a list under \"cases:\" ('memcore eval init' drafts one)")
+var ErrNoCases = errors.New("it has no cases, want a list under \"cases:\" ('memcore eval run --help' shows one)")
 
 // ParseCases reads cases, of which there may be none. Errors name the line.
 func ParseCases(data []byte) ([]Case, error) {

@@ -92,7 +92,7 @@ func FuzzWithCase(f *testing.F) {
 }
 
 func TestUnwantedHits(t *testing.T) {
-	m, _ := ownMemory(t)
+	m := ownMemory(t)
 	report, err := RunCases(t.Context(), m, "own", []Case{
 		{Query: "on which port does redis listen", ExpectNot: Expectations{{Path: "cache.md"}}},
 		{Query: "on which port does redis listen", ExpectNot: Expectations{{Path: "team.md"}}},

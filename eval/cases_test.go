@@ -98,7 +98,7 @@ func TestMet(t *testing.T) {
 }
 
 // ownMemory indexes a folder of notes.
-func ownMemory(t *testing.T) (*core.Manager, []source.Source) {
+func ownMemory(t *testing.T) *core.Manager {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"team.md":  "# Team\n\n## On call\n\nAda takes over the pager every odd week at 10:30 in the morning.\n",
@@ -113,11 +113,11 @@ func ownMemory(t *testing.T) (*core.Manager, []source.Source) {
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	_, err = m.Index(t.Context(), core.IndexOptions{})
 	require.NoError(t, err)
-	return m, sources
+	return m
 }
 
 func TestRunCases(t *testing.T) {
-	m, _ := ownMemory(t)
+	m := ownMemory(t)
 	report, err := RunCases(t.Context(), m, "own", []Case{
 		{Query: "on which port does redis listen", Expect: Expectations{{Path: "cache.md"}, {Text: "6390"}}},
 		{Query: "who has the pager in odd weeks", Expect: Expectations{{Heading: "On call"}}},
@@ -134,41 +134,5 @@ func TestRunCases(t *testing.T) {
 	}
 	if report.All.Injection.Silence != 1 || len(report.Queries[3].Injected) != 0 {
 		t.Errorf("silence = %v, want 1: nothing is known of xylophones", report.All.Injection.Silence)
-	}
-}
-
-// A draft has a case for each document with facts, can be read, and is answered.
-func TestDraft(t *testing.T) {
-	m, sources := ownMemory(t)
-	text, err := Draft(t.Context(), sources)
-	require.NoError(t, err)
-	cases, err := ReadCases(casesFile(t, string(text)))
-	require.NoError(t, err)
-	drafted := map[string]Case{}
-	silent := 0
-	for _, c := range cases {
-		if c.ExpectNothing {
-			silent++
-			continue
-		}
-		drafted[c.Expect[0].Path] = c
-	}
-	require.Len(t, drafted, 2, "two documents have a number in their prose")
-	require.Equal(t, len(smallTalk), silent)
-	cache := drafted["cache.md"]
-	if cache.Expect[0].Text != "6390" || cache.Query != "Redis of the staging cluster listens on port behind the gateway" {
-		t.Errorf("case of cache.md = %+v, want the sentence without 6390, which is expected", cache)
-	}
-	report, err := RunCases(t.Context(), m, "draft", cases, Options{})
-	require.NoError(t, err)
-	if got := report.All.Scores["recall@1"]; got != 1 {
-		t.Errorf("recall@1 of a draft = %v, want 1", got)
-	}
-}
-
-func TestDraftOfNothing(t *testing.T) {
-	sources := []source.Source{source.NewFolder(source.FolderOptions{Path: t.TempDir(), Workspace: t.TempDir()})}
-	if _, err := Draft(t.Context(), sources); err == nil {
-		t.Error("Draft of an empty folder: no error")
 	}
 }

@@ -17,7 +17,7 @@ func evalCommand(a *cli) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  helpOrUnknown,
 	}
-	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalTurnsCommand(a))
+	cmd.AddCommand(evalRunCommand(a), evalTurnsCommand(a))
 	return cmd
 }
 

@@ -19,9 +19,15 @@ func evalRunCommand(a *cli) *cobra.Command {
 		Short: "Measure retrieval on your own memory",
 		Long: `Measure recall, rank and what turns get.
 
-FILE has cases for the memory of this workspace as it is indexed: questions and the expected hits;
-'memcore eval init' drafts one, and the buttons of 'memcore view' add to ` + eval.CasesFile + ` in the
-workspace's folder.
+FILE has cases for the memory of this workspace as it is indexed: questions and the expected hits. The
+buttons of 'memcore view' add to ` + eval.CasesFile + ` in the workspace's folder; you can write it, too:
+
+  cases:
+    - query: which port does the staging database use
+      expect: notes/staging.md     # any part of it; notes/staging.md#Heading is a section. Or a text of the
+                                   # hit, or a mapping with path, heading and text, or a list of these
+    - query: thanks, that works
+      expect_nothing: true
 
 With --gate, a run that does worse than an earlier one fails. The table has the change of each score, its
 95 % interval (bootstrap), and its probability by chance (randomisation test); the queries that changed
@@ -44,7 +50,7 @@ const failingListed = 10
 
 func (o evalRunFlags) run(ctx context.Context, a *cli) error {
 	if o.data == "" {
-		return kind.Usagef("--data is empty, want a file of cases ('memcore eval init' drafts one)")
+		return kind.Usagef("--data is empty, want a file of cases ('memcore eval run --help' shows one)")
 	}
 	cases, err := eval.ReadCases(o.data)
 	if err != nil {

@@ -94,7 +94,6 @@ var Writers = []Writer{
 	{Name: "hook, answer", Args: []string{"hook", "claude-code"}, Stdin: event("Stop", `,"last_assistant_message":"They live in the keychain."`), Hook: true},
 	{Name: "hook, session start", Args: []string{"hook", "claude-code"}, Stdin: event("SessionStart", `,"source":"startup"`), Hook: true, Prepare: memcore("trust", "add"), Reader: true},
 	{Name: "hook, session end", Args: []string{"hook", "claude-code"}, Stdin: event("SessionEnd", `,"reason":"other"`), Hook: true, Prepare: session},
-	{Name: "eval init --force", Args: []string{"eval", "init", "--force", "eval/memcore-eval.yaml"}},
 	{Name: "eval run --baseline", Args: []string{"eval", "run", "--data", "eval/cases.yaml", "--baseline", "eval/baseline.json"}},
 }
 
