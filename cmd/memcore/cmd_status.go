@@ -73,7 +73,7 @@ func measureStatus(ctx context.Context, a *cli) (status, error) {
 		s.Problems = append(s.Problems, err.Error())
 	}
 	s.Proposals = len(waiting)
-	if s.Sizes, err = inventory.Measure(ctx, a.Config); err != nil {
+	if s.Projects, err = inventory.Measure(ctx, a.Config); err != nil {
 		s.Problems = append(s.Problems, err.Error())
 	}
 	s.Service = app.RemoteOf(a.Workspace).State(ctx)
@@ -106,8 +106,8 @@ type status struct {
 	// Service is the memory service, if one is asked, too.
 	Service *app.RemoteState `json:"service,omitempty"`
 
-	Sizes        inventory.Sizes `json:"sizes"`
-	SessionsKept string          `json:"sessionsKept,omitempty"` // for how long; "" is for ever
+	Projects     []inventory.ProjectSize `json:"projects"`               // all of which anything is kept
+	SessionsKept string                  `json:"sessionsKept,omitempty"` // for how long; "" is for ever
 
 	// Agents are the titles of those that are set up.
 	Agents  []string `json:"agents"`
@@ -171,9 +171,9 @@ func printStatus(a *cli, s status) error {
 	if s.Service != nil {
 		row("service", color.Reset, "%s", s.Service.Text())
 	}
-	for _, p := range s.Sizes.Projects {
-		if p.Path == a.Project && p.Count > 0 {
-			row("sessions", color.Reset, "%d, %s", p.Count, plain.Bytes(p.Sessions))
+	for _, p := range s.Projects {
+		if p.Path == a.Project && p.Sessions > 0 {
+			row("sessions", color.Reset, "%d", p.Sessions)
 		}
 	}
 	if s.Proposals > 0 {
@@ -246,7 +246,7 @@ func printWholeStatus(a *cli, s status) error {
 	if s.Proposals > 0 {
 		row("proposals", "%s for your yes: memcore memory pending", plain.Waits(s.Proposals))
 	}
-	for _, size := range sizeRows(s.Sizes, a.Project, s.SessionsKept) {
+	for _, size := range sizeRows(s.Projects, a.Project, s.SessionsKept) {
 		row(size[0], "%s", size[1])
 	}
 	for _, problem := range s.Problems {
@@ -273,27 +273,28 @@ func sourcesThere(a *cli, all []string) (there []string, absent int) {
 // maxProjects are shown of those that take the most room.
 const maxProjects = 5
 
-// sizeRows are what is kept of all projects, and of the largest.
-func sizeRows(s inventory.Sizes, own, keep string) (rows [][2]string) {
+// sizeRows are what is kept of the projects that take the most room, this one first.
+func sizeRows(all []inventory.ProjectSize, own, keep string) (rows [][2]string) {
 	retention := "sessions are kept for ever (memory.sessions.keep)"
 	if keep != "" {
 		retention = "sessions are deleted after " + keep + " (memory.sessions.keep)"
 	}
-	rows = append(rows, [2]string{"kept", fmt.Sprintf("%s of %s: notes %s, sessions %s, indexes %s, caches %s, turns %s, other state %s", plain.Bytes(s.Total), plain.Count(len(s.Projects), "project"),
-		plain.Bytes(s.Notes), plain.Bytes(s.Sessions), plain.Bytes(s.Indexes), plain.Bytes(s.Caches), plain.Bytes(s.Turns), plain.Bytes(s.State))},
-		[2]string{"retention", retention})
-	largest := slices.Clone(s.Projects)
-	slices.SortStableFunc(largest, func(a, b inventory.ProjectSize) int { return cmp.Compare(b.Total, a.Total) })
-	if i := slices.IndexFunc(largest, func(p inventory.ProjectSize) bool { return p.Path == own }); i > 0 {
-		here := largest[i]
-		largest = slices.Insert(slices.Delete(largest, i, i+1), 0, here)
-	}
+	rows = append(rows, [2]string{"retention", retention})
+	largest := slices.SortedStableFunc(slices.Values(all), func(a, b inventory.ProjectSize) int {
+		switch own {
+		case a.Path:
+			return -1
+		case b.Path:
+			return 1
+		}
+		return cmp.Compare(b.Bytes, a.Bytes)
+	})
 	for _, p := range largest[:min(len(largest), maxProjects)] {
-		text := fmt.Sprintf("%s: notes %s, %s %s, index %s, turns %s", p.Path, plain.Bytes(p.Notes), plain.Count(p.Count, "session"), plain.Bytes(p.Sessions), plain.Bytes(p.Index), plain.Bytes(p.Turns))
+		text := fmt.Sprintf("%s: %s, %s", p.Path, plain.Bytes(p.Bytes), plain.Count(p.Sessions, "session"))
 		if p.Gone {
 			text += "; the folder is gone (if it has moved: memcore export FILE, then memcore import FILE --map OLD=NEW)"
 		}
-		rows = append(rows, [2]string{"project", text})
+		rows = append(rows, [2]string{"kept", text})
 	}
 	if more := len(largest) - maxProjects; more > 0 {
 		rows = append(rows, [2]string{"", fmt.Sprintf("and %s (--json has them)", plain.Count(more, "smaller project"))})

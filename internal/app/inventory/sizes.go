@@ -11,117 +11,52 @@ import (
 	"github.com/memcore/memcore/internal/app/config"
 )
 
-// Sizes are in bytes.
-type Sizes struct {
-	Notes    int64 `json:"notes"`    // curated memory, facts and episodes of all projects, and global memory
-	Sessions int64 `json:"sessions"` // with proposals
-	Indexes  int64 `json:"indexes"`
-	Caches   int64 `json:"caches"` // embeddings, models
-	Turns    int64 `json:"turns"`  // what hooks gave and agents used
-	State    int64 `json:"state"`  // the rest: the journal, lists of sources and of forgotten texts
-	Total    int64 `json:"total"`
-	// Projects are those with anything, by path.
-	Projects []ProjectSize `json:"projects"`
-}
-
-// A ProjectSize is a project's part of Sizes.
+// A ProjectSize says how large what memcore keeps of a project is, apart from notes.
 type ProjectSize struct {
 	Path     string `json:"path"` // of the workspace, else the name of its state or of its sessions' folder
 	Gone     bool   `json:"gone,omitempty"`
-	Notes    int64  `json:"notes"`
-	Sessions int64  `json:"sessions"`
-	Count    int    `json:"sessionCount"`
-	Index    int64  `json:"index"`
-	Turns    int64  `json:"turns"`
-	State    int64  `json:"state"`
-	Total    int64  `json:"total"`
+	Sessions int    `json:"sessions"` // their number
+	Bytes    int64  `json:"bytes"`    // of its index, state and sessions
 }
 
-// Measure adds up the files of all projects.
-func Measure(ctx context.Context, c *config.Config) (Sizes, error) {
+// Measure returns the sizes of the projects with anything, by path.
+func Measure(ctx context.Context, c *config.Config) ([]ProjectSize, error) {
 	all, err := Projects(c)
 	if err != nil {
-		return Sizes{}, err
+		return nil, err
 	}
-	at, err := c.Folders()
-	if err != nil {
-		return Sizes{}, err
-	}
-	m := meter{ctx: ctx}
-	s := Sizes{Projects: []ProjectSize{}, Caches: m.size(at.Embeddings()) + m.size(at.Models()), State: m.size(at.Undo())}
-	if beans := c.Beans(); beans != "" {
-		s.Notes += m.size(beans)
-	}
-	if dir := c.Expand(c.Settings.DataDir); filepath.IsAbs(dir) {
-		s.Notes += m.size(dir) // of all projects together
-	}
+	sizes := []ProjectSize{}
 	for _, p := range all {
-		size := m.project(c, at, p)
-		s.Notes, s.Sessions, s.Indexes, s.Turns, s.State = s.Notes+size.Notes, s.Sessions+size.Sessions, s.Indexes+size.Index, s.Turns+size.Turns, s.State+size.State
-		if size.Total > 0 {
-			s.Projects = append(s.Projects, size)
+		s := ProjectSize{Path: p.Path}
+		if p.Path != "" {
+			_, missing := os.Stat(p.Path)
+			s.Gone = errors.Is(missing, fs.ErrNotExist)
+		} else if s.Path = p.Name; s.Path == "" {
+			s.Path = filepath.Base(p.Sessions)
+		}
+		if p.Sessions != "" {
+			ids, unread := session.List(p.Sessions)
+			s.Sessions, err = len(ids), errors.Join(err, unread)
+		}
+		for _, dir := range []string{p.Sessions, p.State, p.Index} {
+			n, unread := size(ctx, dir)
+			s.Bytes, err = s.Bytes+n, errors.Join(err, unread)
+		}
+		if s.Bytes > 0 {
+			sizes = append(sizes, s)
 		}
 	}
-	s.Total = s.Notes + s.Sessions + s.Indexes + s.Caches + s.Turns + s.State
-	return s, m.err
+	return sizes, err
 }
 
-// A meter adds up files and keeps its first error.
-type meter struct {
-	ctx context.Context
-	err error
-}
-
-func (m *meter) project(c *config.Config, at config.Folders, p Project) ProjectSize {
-	s := ProjectSize{Path: p.Path}
-	switch {
-	case p.Path != "":
-		if _, err := os.Stat(p.Path); errors.Is(err, fs.ErrNotExist) {
-			s.Gone = true
-		}
-		s.Notes = m.notes(c, p.Path)
-	case p.Name != "":
-		s.Path = p.Name
-	default:
-		s.Path = filepath.Base(p.Sessions)
+// size adds up the files in a folder, which may be missing.
+func size(ctx context.Context, dir string) (n int64, err error) {
+	if dir == "" {
+		return 0, nil
 	}
-	if p.Sessions != "" {
-		s.Sessions = m.size(p.Sessions)
-		ids, err := session.List(p.Sessions)
-		m.note(err)
-		s.Count = len(ids)
-	}
-	if p.Name != "" {
-		own := at.OwnOf(p.Name)
-		s.Index = m.size(p.Index)
-		for _, file := range own.Journal().Files() {
-			s.Turns += m.size(file)
-		}
-		s.State = m.size(p.State) - s.Turns
-	}
-	s.Total = s.Notes + s.Sessions + s.Index + s.Turns + s.State
-	return s
-}
-
-// notes adds up the curated memory, facts and episodes of a project.
-func (m *meter) notes(c *config.Config, project string) (n int64) {
-	for _, name := range append([]string{c.Settings.Folder}, c.Settings.FileNames...) {
-		if c.Home == project && name == c.Settings.Folder {
-			continue // global memory
-		}
-		n += m.size(filepath.Join(project, name))
-	}
-	if dir := c.Settings.DataDir; !filepath.IsAbs(c.Expand(dir)) {
-		n += m.size(filepath.Join(project, dir))
-	}
-	return n
-}
-
-// size adds up a file, or the files in a folder; what is missing has none.
-func (m *meter) size(path string) (n int64) {
-	err := filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil {
-			err = m.ctx.Err()
+			err = ctx.Err()
 		}
 		if err == nil && entry.Type().IsRegular() {
 			var info fs.FileInfo
@@ -134,12 +69,5 @@ func (m *meter) size(path string) (n int64) {
 		}
 		return err
 	})
-	m.note(err)
-	return n
-}
-
-func (m *meter) note(err error) {
-	if m.err == nil {
-		m.err = err
-	}
+	return n, err
 }
