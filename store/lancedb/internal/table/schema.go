@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A Row is a record in the table. Extra has further columns: string, int64 or bool.
+// A Row is a record in the table. Extra has further columns: string or int64.
 type Row struct {
 	Record   store.Record // Vector is nil if missing or not selected
 	Distance float64      // squared Euclidean distance to the query of a vector search
@@ -52,10 +52,8 @@ var columns = []struct {
 
 func field(name string, kind arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: kind} }
 
-// Extra columns of a table.
-func TextColumn(name string) arrow.Field   { return field(name, text) }
+// NumberColumn is an extra column of a table.
 func NumberColumn(name string) arrow.Field { return field(name, number) }
-func BoolColumn(name string) arrow.Field   { return field(name, arrow.FixedWidthTypes.Boolean) }
 
 // Schema returns a table's schema. dimension is at least 1.
 func Schema(dimension int, extra ...arrow.Field) *arrow.Schema {
@@ -106,12 +104,6 @@ func appendValue(to array.Builder, f arrow.Field, row *Row) error {
 			return fmt.Errorf("value is %v, want a number", value)
 		}
 		to.Append(n)
-	case *array.BooleanBuilder:
-		b, ok := value.(bool)
-		if !ok {
-			return fmt.Errorf("value is %v, want true or false", value)
-		}
-		to.Append(b)
 	}
 	return nil
 }
@@ -190,10 +182,6 @@ func typedValue(kind arrow.DataType, value any) (any, error) {
 	case float64:
 		if kind.ID() == arrow.INT64 && v == float64(int64(v)) {
 			return int64(v), nil
-		}
-	case bool:
-		if kind.ID() == arrow.BOOL {
-			return v, nil
 		}
 	}
 	return nil, fmt.Errorf("value is %v, want %v", value, kind)

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -90,16 +89,6 @@ func Open(ctx context.Context, uri string, schema *arrow.Schema) (*Table, error)
 	})
 }
 
-// OpenOrCreate opens the table or creates a missing one. If another process creates it first, that
-// is an error.
-func OpenOrCreate(ctx context.Context, uri string, schema *arrow.Schema) (*Table, error) {
-	opened, err := Open(ctx, uri, schema)
-	if errors.Is(err, ErrMissing) {
-		return Create(ctx, uri, schema)
-	}
-	return opened, err
-}
-
 // Create creates the table, and a missing database at uri. An existing table is an error.
 func Create(ctx context.Context, uri string, schema *arrow.Schema) (*Table, error) {
 	return connect(ctx, uri, schema, func(conn contracts.IConnection) (contracts.ITable, error) {
@@ -142,26 +131,6 @@ func connect(ctx context.Context, uri string, schema *arrow.Schema,
 		return nil, fmt.Errorf("table %s in %s: %w", Name, uri, plain(err))
 	}
 	return t, nil
-}
-
-// Drop removes the table at uri with its history. A missing one is no error.
-func Drop(ctx context.Context, uri string) error {
-	t := &Table{}
-	err := t.wait(ctx, func() error {
-		conn, err := lancedb.Connect(ctx, uri, nil)
-		if err != nil {
-			return err
-		}
-		names, err := conn.TableNames(ctx)
-		if err == nil && slices.Contains(names, Name) {
-			err = conn.DropTable(ctx, Name)
-		}
-		return errors.Join(err, conn.Close())
-	})
-	if err != nil {
-		return fmt.Errorf("drop table %s in %s: %w", Name, uri, plain(err))
-	}
-	return nil
 }
 
 // fits requires the columns of the schema. Only the length of vectors may differ.
