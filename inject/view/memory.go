@@ -227,22 +227,6 @@ type Layer struct {
 	curated.Memory
 	Text   string         // as a system prompt has it
 	Limits curated.Limits // what is more is cut
-	// Folders are those that need trust, the project first.
-	Folders []TrustFolder
-}
-
-// A TrustFolder is a folder with curated memory that needs trust.
-type TrustFolder struct {
-	Folder  string // absolute
-	Trusted bool
-	// By is the folder that the decision is about, perhaps one above; "" without a decision.
-	By string
-	// At is when that was decided; zero if the configuration says so.
-	At time.Time
-	// Configured means that the configuration decides.
-	Configured bool
-	// Waiting are files that trust would add.
-	Waiting int
 }
 
 // A Case is a question and what its answer must have, or must not have.

@@ -62,7 +62,7 @@ func (fakeMemory) Turns(_ context.Context, r TurnsRequest) (Turns, error) {
 }
 
 func (fakeMemory) Layer(context.Context) (Layer, error) {
-	return Layer{Text: hostile, Folders: []TrustFolder{{Folder: hostile, By: "/"}}, Memory: curated.Memory{
+	return Layer{Text: hostile, Memory: curated.Memory{
 		Files:    []curated.File{{Path: hostile, Reason: hostile, LeftOut: hostile}, {Path: hostile, Tier: curated.Project, Tokens: 1, Lines: 1, LeftOut: hostile}},
 		Segments: []curated.Segment{{Path: hostile}, {Path: hostile, ImportedFrom: hostile}}, Warnings: []curated.Warning{{Path: hostile, Text: hostile}}}}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/view"
 )
@@ -29,4 +31,14 @@ func (v page) Retrieve(ctx context.Context, r httpapi.RetrieveRequest) (httpapi.
 // Chunks implements view.Memory.
 func (v page) Chunks(ctx context.Context, path string) ([]core.MemoryHit, error) {
 	return v.s.Manager.Chunks(ctx, path)
+}
+
+// Layer implements view.Memory.
+func (v page) Layer(ctx context.Context) (view.Layer, error) {
+	layer := curated.New(v.s.curatedOptions())
+	m, err := layer.Load(ctx)
+	if err != nil {
+		return view.Layer{}, err
+	}
+	return view.Layer{Memory: m, Text: formatter.Curated(m), Limits: layer.Limits()}, nil
 }

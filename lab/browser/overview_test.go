@@ -54,7 +54,7 @@ func TestOverview(t *testing.T) {
 	do(t, ctx, visit(h.run(t, "", "view", "--link")), shown(".figures"))
 	address := get(t, ctx, chromedp.Location())
 	main := evaluate[string](t, ctx, `document.querySelector("main").innerText`)
-	for _, want := range []string{"To do:", "trust:", "See it here", "1 proposal for memory waits", "notes/deploy.md", "Opened by agents", "notes/staging.md", "English"} {
+	for _, want := range []string{"To do:", "trust:", "1 proposal for memory waits", "notes/deploy.md", "Opened by agents", "notes/staging.md", "English"} {
 		require.Contains(t, main, want)
 	}
 	do(t, ctx, chromedp.Evaluate[chromedp.Void]("document.querySelectorAll('details').forEach((d) => d.open = true)"))
