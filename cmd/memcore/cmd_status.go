@@ -54,7 +54,7 @@ With --usage, show instead what hooks gave agents in the last 30 days, and how m
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also show the parts of the index, and other projects")
-	cmd.Flags().BoolVar(&usage, "usage", false, "show what agents got and used")
+	cmd.Flags().BoolVar(&usage, "usage", false, "show what agents got and opened")
 	return cmd
 }
 

@@ -96,7 +96,7 @@ func (p Folders) Told() string { return filepath.Join(p.own, "told.json") }
 // Kept has what is kept of logs that agents delete.
 func (p Folders) Kept() string { return filepath.Join(p.own, KeptFolder) }
 
-// Journal records what the sessions of agents got and used.
+// Journal records what the sessions of agents got and opened.
 func (p Folders) Journal() journal.Journal { return journal.In(filepath.Join(p.own, JournalFile)) }
 
 // Folders returns the workspace's places. Another --index-dir has the same state.
