@@ -54,8 +54,8 @@ memory that the agent does not load itself; when a tool touches files, the rules
 for them; when a command fails as it did in earlier sessions, what worked then. Each is added once a
 session. At the end of a turn it records the messages in the session.
 
-It answers within memory.hook.budget or is silent. The exit code is always 0, since a hook that fails
-would stop the agent. 'memcore explain --last' shows what it did.`
+Within memory.hook.budget from when it has read the event it answers, or is silent. The exit code is
+always 0, since a hook that fails would stop the agent. 'memcore explain --last' shows what it did.`
 
 func hookCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
@@ -109,6 +109,7 @@ type hookRun struct {
 	out   gate
 	event atomic.Pointer[hook.Event] // once it is read
 	timer *time.Timer                // ends the work when time is up
+	began atomic.Pointer[time.Time]  // when that time did; nil until the agent has sent the event
 	slow  atomic.Pointer[string]     // why the daemon did not answer, if it was late
 }
 
@@ -122,7 +123,7 @@ func runHook(ctx context.Context, a *cli, agent string) {
 	signalled := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	h := &hookRun{cli: a, agent: agent, timer: time.AfterFunc(time.Until(early.Started.Add(hookBudget())), stop)}
+	h := &hookRun{cli: a, agent: agent, timer: time.AfterFunc(early.EventWait, stop)}
 	defer h.timer.Stop()
 	done := make(chan struct{})
 	go func() {
@@ -142,8 +143,11 @@ func runHook(ctx context.Context, a *cli, agent string) {
 		return
 	}
 	reason := turn.ReasonLate
-	if signalled.Err() != nil {
+	switch {
+	case signalled.Err() != nil:
 		reason = "the agent ended the hook"
+	case h.began.Load() == nil:
+		reason = fmt.Sprintf("the agent did not send the whole event within %v", early.EventWait)
 	}
 	if !h.out.pass(func() { h.keepLate(reason) }) { // the answer is out and being recorded
 		waitFor(done, recordTime)
@@ -259,7 +263,11 @@ func (h *hookRun) fail(w *app.Workspace, e hook.Event, err error) {
 
 // answer lets the daemon answer, or else this process.
 func (h *hookRun) answer(ctx context.Context) {
+	reading := time.Now()
 	data, cut, err := readEvent(h.stdin)
+	began := early.Began(reading)
+	h.began.Store(&began)
+	h.timer.Reset(time.Until(began.Add(hookBudget())))
 	var e hook.Event
 	if err == nil {
 		e, err = hook.Parse(h.agent, data)
@@ -317,8 +325,8 @@ func (h *hookRun) byNewDaemon(ctx context.Context, e hook.Event, dir string, dat
 		return answer, "", daemon.ErrAway
 	}
 	for {
-		answer, release, err = h.HookByDaemon(ctx, e, dir, data, max(time.Until(early.Started.Add(address.WorkWait)), time.Millisecond))
-		if !errors.Is(err, daemon.ErrAway) || time.Since(early.Started) > address.HookWait {
+		answer, release, err = h.HookByDaemon(ctx, e, dir, data, max(time.Until(h.began.Load().Add(address.WorkWait)), time.Millisecond))
+		if !errors.Is(err, daemon.ErrAway) || time.Since(*h.began.Load()) > address.HookWait {
 			return answer, release, err
 		}
 		time.Sleep(2 * time.Millisecond) // until it listens
@@ -344,7 +352,7 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, why 
 		h.out.pass(func() { h.fail(here, e, err) })
 		return
 	}
-	until := early.Started.Add(here.Settings.Hook.Budget)
+	until := h.began.Load().Add(here.Settings.Hook.Budget)
 	if slow := (*app.SlowDaemonError)(nil); errors.As(why, &slow) && slow.Works && time.Until(until) < enoughTime {
 		h.out.pass(func() {
 			here.Record(e, journal.Entry{Undelivered: turn.ReasonLate, Answer: journal.Answer{Notes: h.notes()}})

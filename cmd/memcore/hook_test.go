@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -91,11 +92,10 @@ type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-// If a hook's answer cannot be written, the next prompt of the session gets the same passages.
-func TestUndeliveredIsNotGiven(t *testing.T) {
+// hookInProcess indexes a project, and returns what runs commands in this process, and a prompt.
+func hookInProcess(t *testing.T, budget string) (run func(out io.Writer, stdin string, args ...string), prompt string) {
 	home, project := t.TempDir(), t.TempDir()
-	// The budget counts from the start of the process, here of all tests.
-	for name, value := range map[string]string{"HOME": home, "XDG_CACHE_HOME": "", "XDG_STATE_HOME": "", "MEMCORE_EMBEDDER": "none", "MEMCORE_HOOK_BUDGET": "1h", "MEMCORE_DAEMON_START": "false"} {
+	for name, value := range map[string]string{"HOME": home, "XDG_CACHE_HOME": "", "XDG_STATE_HOME": "", "MEMCORE_EMBEDDER": "none", "MEMCORE_HOOK_BUDGET": budget, "MEMCORE_DAEMON_START": "false"} {
 		t.Setenv(name, value)
 	}
 	t.Cleanup(func() { // a hook runs without
@@ -104,14 +104,35 @@ func TestUndeliveredIsNotGiven(t *testing.T) {
 	})
 	t.Chdir(project)
 	require.NoError(t, os.WriteFile("staging.md", []byte("# Staging\n\nThe staging database listens on port 5433.\n"), 0o600))
-	run := func(out io.Writer, stdin string, args ...string) {
+	run = func(out io.Writer, stdin string, args ...string) {
 		a := newCLI(strings.NewReader(stdin), out, io.Discard)
 		root := newRoot(a)
 		root.SetArgs(args)
 		require.NoError(t, root.ExecuteContext(t.Context()))
 	}
 	run(io.Discard, "", "index")
-	prompt := `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"on which port does the staging database listen?"}`
+	return run, `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"on which port does the staging database listen?"}`
+}
+
+// sentLater is the standard input of a hook whose agent sent the event long after it began the hook.
+type sentLater struct{ io.Reader }
+
+func (sentLater) Ended() time.Time { return time.Now() }
+
+// The time that an agent takes to send an event is not the hook's.
+func TestAnEventThatComesLate(t *testing.T) {
+	run, prompt := hookInProcess(t, "1m")
+	stdin, started := early.Stdin, early.Started
+	t.Cleanup(func() { early.Stdin, early.Started = stdin, started })
+	early.Stdin, early.Started = sentLater{}, started.Add(-time.Hour)
+	var out bytes.Buffer
+	run(&out, prompt, "hook", agents.ClaudeCode)
+	require.Contains(t, out.String(), "5433")
+}
+
+// If a hook's answer cannot be written, the next prompt of the session gets the same passages.
+func TestUndeliveredIsNotGiven(t *testing.T) {
+	run, prompt := hookInProcess(t, "1h") // from the start of the process, here of all tests
 	run(closedPipe{}, prompt, "hook", agents.ClaudeCode)
 	var out bytes.Buffer
 	run(&out, "", "explain", "--last")

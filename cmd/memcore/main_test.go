@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "hook" && strings.Contains(filepath.Base(os.Args[0]), ".test") {
+		os.Exit(1) // a hook that a test ran in its own process was late, and wants to record that
+	}
 	memcore := func() { os.Exit(run(os.Args[1:], early.Stdin, os.Stdout, os.Stderr)) }
 	testscript.Main(m, map[string]func(){
 		"memcore":    memcore,

@@ -5,6 +5,7 @@ package early
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,12 +28,13 @@ type left struct {
 	Answer
 	Why   string // Answer.Err
 	Stdin int    // bytes that the command can read
+	Began int64  // Began, in nanoseconds of Unix
 }
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "hook" { // Asked did not end the process
 		text, _ := io.ReadAll(Stdin)
-		l := left{Asked, fmt.Sprint(Asked.Err), len(text)}
+		l := left{Asked, fmt.Sprint(Asked.Err), len(text), Began(Started).UnixNano()}
 		l.Err = nil
 		_ = json.NewEncoder(os.Stderr).Encode(l)
 		os.Exit(1)
@@ -222,6 +225,31 @@ func TestARefusalAtOnce(t *testing.T) {
 	require.Equal(t, "v9.8.7", rest.Release)
 	require.Contains(t, rest.Why, "429")
 	require.False(t, rest.Works)
+}
+
+// The time of a hook begins when its event is there.
+func TestBegan(t *testing.T) {
+	for name, variables := range map[string][]string{"read before main": nil, "read by the command": {"MEMCORE_EMBEDDER=none"}} {
+		t.Run(name, func(t *testing.T) {
+			read, write, err := os.Pipe()
+			require.NoError(t, err)
+			defer read.Close()
+			home := newHome(t)
+			command := exec.Command(os.Args[0], "hook", "claude-code")
+			command.Env, command.Stdin = append([]string{"HOME=" + home, "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}, variables...), read
+			var said bytes.Buffer
+			command.Stderr = &said
+			require.NoError(t, command.Start())
+			time.Sleep(100 * time.Millisecond) // by then it has begun
+			sent := time.Now()
+			_, err = io.WriteString(write, prompt)
+			require.NoError(t, errors.Join(err, write.Close()))
+			require.Error(t, command.Wait())
+			var rest left
+			require.NoError(t, json.Unmarshal(said.Bytes(), &rest), said.String())
+			require.GreaterOrEqual(t, rest.Began, sent.UnixNano())
+		})
+	}
 }
 
 // An agent that reads no more gets no part of an answer, and the command knows.

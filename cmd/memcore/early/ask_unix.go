@@ -104,6 +104,7 @@ type input struct {
 	data []byte        // at most MaxEvent+1 bytes
 	err  error
 	all  io.Reader // data and what follows
+	read time.Time // when data was
 }
 
 func readAside(file *os.File) *input {
@@ -111,7 +112,7 @@ func readAside(file *os.File) *input {
 	go func() {
 		defer close(in.done)
 		in.data, in.err = io.ReadAll(io.LimitReader(file, MaxEvent+1))
-		in.all = io.MultiReader(bytes.NewReader(in.data), file)
+		in.all, in.read = io.MultiReader(bytes.NewReader(in.data), file), time.Now()
 	}()
 	return in
 }
@@ -126,6 +127,12 @@ func (in *input) whole(until time.Time) bool {
 	case <-timer.C:
 		return false
 	}
+}
+
+// Ended waits until data is read, and returns when it was.
+func (in *input) Ended() time.Time {
+	<-in.done
+	return in.read
 }
 
 // Read implements io.Reader.
@@ -204,7 +211,7 @@ func (a *Answer) post(conn *os.File, r request) {
 	if a.Works = string(first) == continues; a.Works {
 		first = nil // else a refusal begins with it
 	}
-	if a.Err = conn.SetDeadline(Started.Add(address.WorkWait)); a.Err != nil {
+	if a.Err = conn.SetDeadline(Began(Started).Add(address.WorkWait)); a.Err != nil {
 		return
 	}
 	if answer, a.Err = io.ReadAll(io.LimitReader(conn, maxReply)); a.Err == nil {

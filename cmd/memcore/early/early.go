@@ -15,11 +15,23 @@ import (
 // MaxEvent is the longest event that is passed on whole, in bytes; the command shortens others.
 const MaxEvent = 8 << 20
 
+// EventWait is how long an agent may take to write an event.
+const EventWait = 2 * time.Second
+
 // Started is about when the process started.
 var Started = time.Now()
 
 // Stdin is standard input, also if some of it was read.
 var Stdin io.Reader = os.Stdin
+
+// Began returns when the time of a hook whose event is read began: an agent may start the process
+// long before it writes. reading is when the command began to read.
+func Began(reading time.Time) time.Time {
+	if in, aside := Stdin.(interface{ Ended() time.Time }); aside {
+		return in.Ended()
+	}
+	return Started.Add(time.Since(reading))
+}
 
 // An Answer is the daemon's to the hook that this process is.
 type Answer struct {
