@@ -159,10 +159,16 @@ func explainLast(a *cli) error {
 	return a.print(turnText(a.stdout, last, missing))
 }
 
-// turnText describes what a prompt got, which of it the agent used, and later events of the turn.
-// missing says why there was no index.
+// turnText describes what a prompt got, which of it the agent used, and later events of the turn:
+// first those that may be a newer prompt, since they could not be read. missing says why there was
+// no index.
 func turnText(s *screen, t journal.Turn, missing string) string {
 	var b strings.Builder
+	for _, later := range t.Later {
+		if later.Kind == journal.OtherEvent {
+			b.WriteString(laterText(later, true) + "\n")
+		}
+	}
 	fmt.Fprintln(&b, plain.Line("%s, %s of %s (%s)%s", t.At.Local().Format(time.DateTime), t.Kind, t.Agent, t.Name, tookText(t.Entry)))
 	if t.Prompt != "" {
 		fmt.Fprintf(&b, "prompt: %s\n", plain.OneLine(plain.Shorten(t.Prompt, 200)))
@@ -176,14 +182,21 @@ func turnText(s *screen, t journal.Turn, missing string) string {
 		b.WriteString("\n" + explanation(s, *t.Result, len(t.Shown()) > 0, missing, time.Time{}, 0))
 	}
 	for _, later := range t.Later {
-		of := ""
-		if later.Agent != t.Agent {
-			of = " of " + cmp.Or(later.Agent, "no agent")
+		if later.Kind != journal.OtherEvent {
+			b.WriteString("\n" + laterText(later, later.Agent != t.Agent))
 		}
-		fmt.Fprintln(&b, "\n"+plain.Line("%s, %s%s (%s)%s", later.At.Local().Format(time.TimeOnly), later.Kind, of, later.Name, tookText(later)))
-		b.WriteString(outcomeText(later) + rulesText(later) + curesText(later) + problemsText(later))
 	}
 	return b.String()
+}
+
+// laterText describes a later event of a turn, with its agent if that is to be named.
+func laterText(e journal.Entry, named bool) string {
+	of := ""
+	if named {
+		of = " of " + cmp.Or(e.Agent, "no agent")
+	}
+	return plain.Line("%s, %s%s (%s)%s", e.At.Local().Format(time.TimeOnly), e.Kind, of, e.Name, tookText(e)) + "\n" +
+		outcomeText(e) + rulesText(e) + curesText(e) + problemsText(e)
 }
 
 func tookText(e journal.Entry) string {
