@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -12,9 +13,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/workspace"
 )
@@ -75,6 +78,9 @@ func registerSources(a *cli, cmd *cobra.Command, at config.Folders, add, forget 
 	if len(add)+len(forget) == 0 && !chosen {
 		return nil
 	}
+	if err := tryNew(cmd.Context(), a, at, add); err != nil {
+		return err
+	}
 	change := func(s *workspace.Sources) error {
 		s.Workspace = a.Project
 		for _, path := range forget {
@@ -97,6 +103,24 @@ func registerSources(a *cli, cmd *cobra.Command, at config.Folders, add, forget 
 	}
 	_, err := workspace.Change(cmd.Context(), at.Sources(), change)
 	return err
+}
+
+// tryNew refuses a path that is no source yet and cannot be read: each later run would skip it.
+func tryNew(ctx context.Context, a *cli, at config.Folders, add []string) error {
+	known, err := workspace.Load(at.Sources())
+	if err != nil {
+		return err
+	}
+	for _, path := range add {
+		path = a.InMainCheckout(path)
+		if slices.Contains(known.Paths, paths.Absolute(path)) {
+			continue
+		}
+		if err := source.Try(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) { // that is said below
+			return kind.Hint(kind.Usagef("index: %w; no source was added", err), "name a Markdown file, a conversation log, or a folder of them")
+		}
+	}
+	return nil
 }
 
 // agreeToRemove says how many documents leave the index by a change of the sources, and asks, if

@@ -413,3 +413,27 @@ func TestOneFile(t *testing.T) {
 		})
 	}
 }
+
+// What cannot be read is said before it becomes a source.
+func TestTry(t *testing.T) {
+	dir := tree(t, map[string]string{"notes.md": "x", "chat.jsonl": chatLine, "other.json": "{}", "zeros.md": strings.Repeat("\x00", 64), "shut.md": "x", "shut/a.md": "x", ".env": "x"})
+	for _, name := range []string{"shut.md", "shut"} {
+		path := filepath.Join(dir, name)
+		if err := os.Chmod(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.Chmod(path, 0o700) })
+	}
+	for name, want := range map[string]string{"notes.md": "", "chat.jsonl": "", ".": "", "other.json": "no known conversation format",
+		"zeros.md": "not text", "shut.md": "permission denied", "shut": "permission denied", ".env": "never read", "absent": "does not exist"} {
+		t.Run(name, func(t *testing.T) {
+			if want == "permission denied" && (os.Geteuid() == 0 || runtime.GOOS == "windows") {
+				t.Skip("no file is shut")
+			}
+			switch err := Try(t.Context(), filepath.Join(dir, name)); {
+			case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("Try: %v, want %q", err, want)
+			}
+		})
+	}
+}
