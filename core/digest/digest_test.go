@@ -318,6 +318,13 @@ func TestStatements(t *testing.T) {
 	}{
 		"inside a request":         {"Add a page for orders. No emojis please. It shows the newest first.", []string{"No emojis please."}},
 		"with its reason":          {"Always run make lint. Otherwise the hook fails. Then add a page.", []string{"Always run make lint. Otherwise the hook fails."}},
+		"with what it is not":      {"Always use port 3044. Not 3000. Add a page.", []string{"Always use port 3044. Not 3000."}},
+		"with when":                {"Always run make lint. Before each commit. In the sidebar the title is cut.", []string{"Always run make lint. Before each commit."}},
+		"with where not":           {"Always use tabs. But not in YAML.", []string{"Always use tabs. But not in YAML."}},
+		"with when and why":        {"Always run make lint. Before each commit. Otherwise the hook fails.", []string{"Always run make lint. Before each commit. Otherwise the hook fails."}},
+		"with when, another rule":  {"Always use pnpm. Before each commit always run make lint.", []string{"Always use pnpm.", "Before each commit always run make lint."}},
+		"before another line":      {"Always use pnpm.\nBefore the release", []string{"Always use pnpm."}},
+		"what restricts nothing":   {"Add a page. Not 3000 rows.", nil},
 		"in code":                  {"look:\n```\n# always use this flag\n```\nadd it", nil},
 		"quoted":                   {"> always use tabs\n\nadd that to the docs", nil},
 		"in a pasted plan":         {"Implement the following plan:\n\n# Plan: cache\n\nAlways use the cache. We decided to use Redis.", nil},

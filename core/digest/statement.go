@@ -25,19 +25,33 @@ const (
 func (s *summary) state(t chunker.Turn, text string, answers bool) {
 	all := spoken(text)
 	at := stated.Place{Opens: s.current(t) == nil, Answers: answers}
+	last := len(all) - 1
+	for last > 0 && all[last].rest {
+		last--
+	}
 	for i := 0; i < len(all); i++ {
-		at.First, at.Last = i == 0, i == len(all)-1
+		if all[i].rest {
+			continue
+		}
+		at.First, at.Last = i == 0, i == last
 		one := classify(all[i].text, at)
 		if one.Kind == "" || (all[i].listed || answers) && !one.Standing {
 			continue
 		}
 		one.Text = all[i].text
-		if i+1 < len(all) && givesReason(all[i+1].text) && len(one.Text)+1+len(all[i+1].text) <= maxStatement {
+		for i+1 < len(all) && belongs(all[i+1], at) && len(one.Text)+1+len(all[i+1].text) <= maxStatement {
 			i++
 			one.Text += " " + all[i].text
 		}
 		s.said(t, one)
 	}
+}
+
+// belongs reports whether a sentence is shown with the statement before it: it gives its reason, or
+// states nothing itself but when or what it holds for.
+func belongs(next spokenSentence, at stated.Place) bool {
+	at.First = false
+	return next.rest || givesReason(next.text) || next.follows && restricts(next.text) && classify(next.text, at).Kind == ""
 }
 
 // said adds a statement; an equal earlier one is replaced.
@@ -99,8 +113,10 @@ func lead(own, message string) string {
 
 // A sentence of the user.
 type spokenSentence struct {
-	text   string
-	listed bool // an item of a list, which is often pasted
+	text    string
+	listed  bool // an item of a list, which is often pasted
+	follows bool // another, in the same line
+	rest    bool // it restricts the one before, and is no prose by itself: "Not 3000."
 }
 
 // otherText matches a quotation, and a piece of a page.
@@ -116,12 +132,14 @@ func spoken(text string) []spokenSentence {
 			continue
 		}
 		trimmed := listMark().ReplaceAllString(l, "")
-		listed := len(trimmed) != len(l)
+		listed, follows := len(trimmed) != len(l), false
 		for from, to := range chunker.Sentences(trimmed) {
 			for part := range parts(trimmed[from:to]) {
 				sentence := line(strings.Trim(part, "*_ "))
-				if len(sentence) >= minStatement && len(sentence) <= maxStatement && isProse(sentence) {
-					all = append(all, spokenSentence{sentence, listed})
+				isOwn := len(sentence) >= minStatement && isProse(sentence)
+				if len(sentence) <= maxStatement && (isOwn || follows && restricts(sentence)) {
+					all = append(all, spokenSentence{sentence, listed, follows, !isOwn})
+					follows = true
 				}
 			}
 		}
@@ -164,6 +182,17 @@ var reasoning = lazy.Regexp(`(?i)\b(?:instead|stattdessen|en su lugar|à la plac
 func givesReason(sentence string) bool {
 	sentence = stated.Straight(sentence)
 	return !isQuestion(sentence) && reasoning().MatchString(sentence)
+}
+
+// restricting begins a sentence without a verb that says when or what the one before holds for.
+var restricting = lazy.Regexp(`(?i)^(?:(?:and|but|aber|pero|mais) )?(?:not|nicht|no en|pas|non|only|nur|solo|sólo|seulement|except|unless|außer|salvo|sauf|no exceptions?` +
+	`|before|after|until|without|with|within|in|on|at|for|from|even|vor|nach|bis|ohne|bei|für|antes|después|hasta|sin|para|avant|après|sans|pour)\b[^,;:?]*$|^(?:不是|而不是)`)
+
+// maxRestricting bounds such a sentence, in words.
+const maxRestricting = 6
+
+func restricts(sentence string) bool {
+	return strings.Count(sentence, " ") < maxRestricting && restricting().MatchString(stated.Straight(sentence))
 }
 
 // Classify returns the kind of a sentence of a user, "" if it states nothing, and whether it holds
