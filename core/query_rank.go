@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core/relevance"
@@ -45,7 +46,11 @@ func (q *query) why(g gathered) string {
 			return ""
 		}
 	}
-	return q.index.relevance.Why(q.index.relevance.Rescaled(g.question, g.evidence(), g.scale))
+	question, candidates := q.index.relevance.Rescaled(g.question, g.evidence(), g.scale)
+	return q.index.relevance.Why(question, candidates, func(word string) bool {
+		word = strings.ToLower(word)
+		return slices.ContainsFunc(g.candidates, func(c *candidate) bool { return strings.Contains(strings.ToLower(c.record.Text), word) })
+	})
 }
 
 // Evidence returns what the indexes have, unordered, to fit relevance models. Cosines are the

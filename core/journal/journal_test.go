@@ -218,7 +218,7 @@ func TestForgetWhatAPromptAsked(t *testing.T) {
 	for _, tt := range [][2]string{{"How is the divorce lawyer paid?", "divorce, lawyer"}, {"Where is the ferry?", "ferry"}} {
 		e := prompted("")
 		e.SetPrompt(tt[0], false)
-		e.Result = &core.Result{Why: "no chunk holds " + tt[1]}
+		e.Result = &core.Result{Why: "not in any chunk: " + tt[1]}
 		require.NoError(t, j.Append(t.Context(), e))
 	}
 	require.NoError(t, j.Forget(t.Context(), nil, "How is the divorce\nlawyer paid?"))

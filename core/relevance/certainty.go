@@ -72,8 +72,9 @@ func cosineOf(q Query, c Candidate) (float64, bool) {
 	return *c.Cosine, true
 }
 
-// Why describes which words of a question memory holds, and which it lacks.
-func (m *Model) Why(q Query, candidates []Candidate) string {
+// Why describes which words of a question memory holds, and which it lacks. written tells of a word
+// that no chunk has whether it is part of another word there.
+func (m *Model) Why(q Query, candidates []Candidate, written func(word string) bool) string {
 	serving := m.serving(&q)
 	best := CertaintyOf(q, serving.Order(q, candidates))
 	var parts []string
@@ -83,7 +84,7 @@ func (m *Model) Why(q Query, candidates []Candidate) string {
 	parts = append(parts, fmt.Sprintf("one chunk holds %.0f %% of what the question's words say", 100*best.Share))
 	var missing []string
 	for _, w := range q.Words {
-		if w.Records == 0 && !w.Compound {
+		if w.Records == 0 && !w.Compound && !written(w.Text) {
 			missing = append(missing, w.Text)
 		}
 	}
@@ -91,7 +92,7 @@ func (m *Model) Why(q Query, candidates []Candidate) string {
 		missing = append(missing[:maxMissing], "…")
 	}
 	if len(missing) > 0 {
-		parts = append(parts, "no chunk holds "+strings.Join(missing, ", "))
+		parts = append(parts, "not in any chunk: "+strings.Join(missing, ", "))
 	}
 	return strings.Join(parts, "; ")
 }

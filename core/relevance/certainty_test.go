@@ -148,11 +148,11 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
-	q := Query{Text: "what did Gina say of rain", Chunks: 9, Vectors: true, Words: []Word{{Text: "Gina"}, {Text: "say", Records: 2}, {Text: "rain", Records: 1}}}
+	q := Query{Text: "what did Gina say of rain", Chunks: 9, Vectors: true, Words: []Word{{Text: "Gina"}, {Text: "say", Records: 2}, {Text: "rain", Records: 1}, {Text: "show"}, {Text: "snow"}}}
 	m := For("minilm/all-MiniLM-L6-v2/")
-	require.Regexp(t, `^the nearest has cosine 0\.40, 0\.20 more than what is near by chance; one chunk holds \d\d % of what the question's words say; no chunk holds Gina$`,
-		m.Why(q, []Candidate{{ID: "a", Cosine: cosine(0.4), Holds: 0b110}}))
-	require.NotContains(t, m.Why(Query{Text: "x"}, nil), "cosine")
+	require.Regexp(t, `^the nearest has cosine 0\.40, 0\.20 more than what is near by chance; one chunk holds \d\d % of what the question's words say; not in any chunk: Gina, snow$`,
+		m.Why(q, []Candidate{{ID: "a", Cosine: cosine(0.4), Holds: 0b110}}, func(word string) bool { return word == "show" }))
+	require.NotContains(t, m.Why(Query{Text: "x"}, nil, nil), "cosine")
 }
 
 func TestCost(t *testing.T) {
