@@ -34,7 +34,7 @@ var (
 	// missing: the program is not there.
 	missing = lazy.Regexp(`(?i)command not found|not recognized as|executable file not found|: not found$`)
 	// misplaced: the command ran in the wrong folder, or on a file that is not there.
-	misplaced = lazy.Regexp(`(?i)\bcd:|go\.mod file not found|not a git repository|outside (?:available|main)|no configuration file|no rule to make target|no targets|no such file or directory|could not (?:find|open|read file)|cannot (?:find|open|access)|can't (?:open|find|cd)|does not exist|package\.json|directory not found|path .{0,60}not found`)
+	misplaced = lazy.Regexp(`(?i)\bcd:|go\.mod file not found|not a git repository|outside (?:available|main)|no configuration file|no rule to make target|no targets|no such file or directory|could not (?:find|open|read file)|cannot (?:find|open|access)|can't (?:open|find|cd)|does not exist|package\.json|directory not found|\bcode enoent\b|path .{0,60}not found`)
 	// miscalled: the program has no such option, argument or command.
 	miscalled = lazy.Regexp(`(?i)\b(?:unknown|unrecogni[sz]ed|illegal option|invalid (?:option|argument|flag|choice|value|command|subcommand|spec)|unexpected (?:argument|option)|usage:|flag provided|(?:requires?|accepts?|expected|takes?|needs?) (?:at (?:least|most)|exactly|between|an argument|\d+ arg)|missing (?:argument|operand|required|script|option|target|separator)|no such (?:command|option|service)|must (?:specify|provide|be one of))`)
 	// misspelt: the shell itself did not understand the line.
@@ -61,12 +61,16 @@ func cures(f *Failure, worked string) bool {
 			return slices.ContainsFunc(now, func(q part) bool { return same(p, q) })
 		})
 	}
+	isMissing, isMisplaced := missing().MatchString(f.Shown), misplaced().MatchString(f.Shown)
 	switch {
-	case missing().MatchString(f.Shown):
+	case (isMissing || miscalled().MatchString(f.Shown)) && elsewhere(f.Command, worked),
+		(isMissing || isMisplaced) && prepares(failed, now):
+		return true
+	case isMissing:
 		return pair(func(p, q part) bool { return p.replaces(q, f, worked) })
 	case misspelt().MatchString(f.Shown):
 		return foldersOf(f.Command) == foldersOf(worked) && Alike(f.Command, worked) >= minAlike
-	case misplaced().MatchString(f.Shown):
+	case isMisplaced:
 		return foldersOf(f.Command) != foldersOf(worked) && pair(func(p, q part) bool {
 			return (f.Program == "cd" || p.program == f.Program && !slices.Contains(looking, p.base())) && p.program == q.program && p.act == q.act
 		})
@@ -76,13 +80,34 @@ func cures(f *Failure, worked string) bool {
 				return false
 			}
 			if wrong := p.blamed(f.Shown); wrong != "" {
-				return !slices.Contains(q.words(), wrong) && (p.act == wrong || p.act == q.act)
+				return !slices.Contains(q.words(), wrong) && (p.act == wrong && foldersOf(f.Command) == foldersOf(worked) || p.act == q.act)
 			}
 			return p.act == q.act && !slices.Equal(p.words(), q.words()) && Alike(p.text, q.text) >= minAlike
 		})
 	}
 	return pair(func(p, q part) bool {
 		return p.program == f.Program && q.program == p.program && p.act == q.act && q.adds(p) && Alike(p.text, q.text) >= minAlikeState
+	})
+}
+
+// elsewhere reports whether the same commands worked in another folder, which has the script or the
+// program that the first lacks.
+func elsewhere(failed, worked string) bool {
+	texts := func(command string) (all []string) {
+		for _, p := range partsOf(command) {
+			all = append(all, p.text)
+		}
+		return all
+	}
+	return foldersOf(failed) != foldersOf(worked) && slices.Equal(texts(failed), texts(worked))
+}
+
+// prepares reports whether the same command worked once another one of the line had made what it
+// lacked: npm install && npm run build.
+func prepares(failed, now []part) bool {
+	last := len(now) - 1
+	return last > 0 && len(failed) == 1 && now[last].text == failed[0].text && !slices.ContainsFunc(now[:last], func(p part) bool {
+		return slices.Contains(looking, p.base()) || p.text == failed[0].text
 	})
 }
 

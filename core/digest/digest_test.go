@@ -382,6 +382,26 @@ func TestFailures(t *testing.T) {
 			[]chunker.ToolUse{ran("Bash", "go test ./...", "Exit code 1\ngo: go.mod file not found", true), ran("Bash", "go -C server test ./...", "ok", false)},
 			[]string{"go test | go: … file not found | go -C server test ./..."},
 		},
+		"a script of another folder": {
+			[]chunker.ToolUse{ran("Bash", "npm run build", "Exit code 1\nnpm error Missing script: \"build\"", true), ran("Bash", "cd web && npm run lint", "ok", false), ran("Bash", "cd web && npm run build", "ok", false)},
+			[]string{`npm run | npm error Missing script: "build | cd web && npm run build`},
+		},
+		"no package in the folder": {
+			[]chunker.ToolUse{ran("Bash", "npm run build 2>&1 | tail -20", "Exit code 254\nnpm error code ENOENT\nnpm error enoent Could not read package.json: Error: ENOENT: no such file or directory, open '/w/package.json'", true), ran("Bash", "cd web && npm run build", "ok", false)},
+			[]string{`npm run | npm error code ENOENT | cd web && npm run build`},
+		},
+		"a program of another folder": {
+			[]chunker.ToolUse{ran("Bash", "npm run build", "Exit code 127\n> vite build\nsh: 1: vite: not found", true), ran("Bash", "cd web && npm run build", "ok", false)},
+			[]string{`vite | vite: not found | cd web && npm run build`},
+		},
+		"what was installed first": {
+			[]chunker.ToolUse{ran("Bash", "npm run build", "Exit code 127\n> vite build\nsh: 1: vite: not found", true), ran("Bash", "ls && npm run build", "ok", false), ran("Bash", "npm ci && npm run build", "ok", false)},
+			[]string{`vite | vite: not found | npm ci && npm run build`},
+		},
+		"after another command it may have passed by itself": {
+			[]chunker.ToolUse{ran("Bash", "git push", "Exit code 1\nerror: failed to push some refs to 'https://x.example/y.git'", true), ran("Bash", "git status && git push", "ok", false)},
+			[]string{"git push | error: failed to push some refs to … | "},
+		},
 		"runner": {
 			[]chunker.ToolUse{ran("Bash", "uv run pytest -k x", "Exit code 2\nerror: unexpected argument '-k' found", true)},
 			[]string{"uv run pytest | error: unexpected argument '-k' found | "},
