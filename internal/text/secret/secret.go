@@ -1,7 +1,7 @@
 // Package secret redacts keys, tokens and passwords in text.
 //
 // It applies the rules of gitleaks (MIT), with their keywords, entropies and exceptions, those of
-// own.toml, and a grammar of named secrets. A finding never holds the secret.
+// own.toml, a grammar of named secrets, and the form of payment cards. A finding never holds the secret.
 package secret
 
 import (
@@ -172,7 +172,7 @@ func findIn(text string, joined bool) []span {
 	slices.SortFunc(hits, func(a, b hit) int {
 		return cmp.Or(a.start-b.start, len(b.word)-len(a.word))
 	})
-	return append(spans, findNamed(text, lower, hits)...)
+	return append(append(spans, findNamed(text, lower, hits)...), findCards(text)...)
 }
 
 // lowerCase returns a text in lower case, but for letters whose length would change.
