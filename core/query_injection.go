@@ -33,6 +33,11 @@ func (m *Manager) Judge(hit MemoryHit) Injection {
 	return m.injections.Judge(hit.shown(), m.options.originOf(&hit))
 }
 
+// isPlanted reports whether a statement reads like an instruction that somebody has planted.
+func (m *Manager) isPlanted(s Statement) bool {
+	return m.Judge(MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: s.Path, Text: s.Text}).Flagged || m.injections.Seizes(s.Text)
+}
+
 // shown is all that a block shows of a hit: its text, whose lines count from the first, and what
 // stands beside it.
 func (h *MemoryHit) shown() string {

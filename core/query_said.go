@@ -12,7 +12,6 @@ import (
 
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/relevance"
-	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/prompt"
 	"github.com/memcore/memcore/store"
@@ -394,7 +393,7 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 		if len(unsuspicious) == maxCompared {
 			break
 		}
-		if !m.Judge(MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: s.Path, Text: s.Text}).Flagged {
+		if !m.isPlanted(s) {
 			unsuspicious = append(unsuspicious, s)
 		}
 	}
@@ -412,7 +411,7 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 // filtered reports whether a statement is left out: it is not the user's, it reads like an
 // instruction that somebody has planted, a filter leaves it out, or its own conversation has it.
 func (q *query) filtered(s Statement) bool {
-	if !q.m.isUsers(s.Path) || q.judge != nil && q.judge(&MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: s.Path, Text: s.Text}).Flagged {
+	if !q.m.isUsers(s.Path) || q.judge != nil && q.m.isPlanted(s) {
 		return true
 	}
 	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.isOwn(s.Session, s.Time)
