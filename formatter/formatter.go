@@ -217,6 +217,26 @@ func Shown(hit core.MemoryHit) core.MemoryHit {
 	return shown
 }
 
+// ShownSaid returns a statement as said shows it, for data like that of Shown.
+func ShownSaid(s core.Statement) core.Statement {
+	s.Text, _ = Sanitize(s.Text)
+	s.Asked, _ = Sanitize(s.Asked)
+	s.Name, s.Source, s.Path, s.Session = cite(s.Name), cite(s.Source), cite(s.Path), sanitize.Name(s.Session)
+	return s
+}
+
+// ShownLine returns a line as a list shows it, for data like that of Shown.
+func ShownLine(l core.Line) core.Line {
+	for _, text := range []*string{&l.Request, &l.Outcome, &l.Reply, &l.Session, &l.Later} {
+		*text = sanitize.Name(*text)
+	}
+	l.Name, l.Source, l.Path, l.Files = cite(l.Name), cite(l.Source), cite(l.Path), slices.Clone(l.Files)
+	for i, file := range l.Files {
+		l.Files[i] = sanitize.Name(file)
+	}
+	return l
+}
+
 // Quoted returns a hit's text between other text: each line quoted, below the mark of a suspicious
 // hit.
 func Quoted(hit core.MemoryHit) string {

@@ -70,6 +70,13 @@ func (g Guard) Result(r core.Result) core.Result {
 			}
 		}
 	}
+	r.Said, r.Lines = slices.Clone(r.Said), slices.Clone(r.Lines)
+	for i, s := range r.Said {
+		r.Said[i] = formatter.ShownSaid(s)
+	}
+	for i, l := range r.Lines {
+		r.Lines[i] = formatter.ShownLine(l)
+	}
 	for i, hit := range r.Withheld {
 		r.Withheld[i] = core.MemoryHit{ID: hit.ID, Score: hit.Score, TokenEstimate: hit.TokenEstimate, Scope: hit.Scope, Kind: hit.Kind, StartLine: hit.StartLine, EndLine: hit.EndLine, Time: hit.Time, Injection: hit.Injection}
 	}
