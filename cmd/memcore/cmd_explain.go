@@ -160,14 +160,18 @@ func explainLast(a *cli) error {
 }
 
 // turnText describes what a prompt got, which of it the agent used, and later events of the turn:
-// first those that may be a newer prompt, since they could not be read. missing says why there was
-// no index.
+// first the last one that could not be read, since it may be a newer prompt. missing says why there
+// was no index.
 func turnText(s *screen, t journal.Turn, missing string) string {
 	var b strings.Builder
-	for _, later := range t.Later {
+	unread := -1
+	for i, later := range t.Later {
 		if later.Kind == journal.OtherEvent {
-			b.WriteString(laterText(later, true) + "\n")
+			unread = i
 		}
+	}
+	if unread >= 0 {
+		b.WriteString(laterText(t.Later[unread], true) + "\n")
 	}
 	fmt.Fprintln(&b, plain.Line("%s, %s of %s (%s)%s", t.At.Local().Format(time.DateTime), t.Kind, t.Agent, t.Name, tookText(t.Entry)))
 	if t.Prompt != "" {
@@ -181,8 +185,8 @@ func turnText(s *screen, t journal.Turn, missing string) string {
 	if t.Result != nil { // memory was asked
 		b.WriteString("\n" + explanation(s, *t.Result, len(t.Shown()) > 0, missing, time.Time{}, 0))
 	}
-	for _, later := range t.Later {
-		if later.Kind != journal.OtherEvent {
+	for i, later := range t.Later {
+		if i != unread {
 			b.WriteString("\n" + laterText(later, later.Agent != t.Agent))
 		}
 	}

@@ -99,6 +99,9 @@ func Parse(agent string, data []byte) (Event, error) {
 		outcome
 	}
 	if err := json.Unmarshal([]byte(text), &sent); err != nil {
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text has a Go type
+			return Event{}, fmt.Errorf("%w: %s is a JSON %s", ErrEvent, cmp.Or(wrong.Field, "all of it"), wrong.Value)
+		}
 		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
 	}
 	e := Event{Agent: agent, Name: sent.Name, Kind: agents.KindOf(sent.Name),

@@ -413,6 +413,10 @@ func TestParseRefuses(t *testing.T) {
 		_, err := Parse(tt.agent, []byte(tt.event))
 		require.ErrorIs(t, err, tt.want, tt.event)
 	}
+	_, err := Parse(agents.ClaudeCode, []byte(`[]`))
+	require.EqualError(t, err, "this is no event of a hook: all of it is a JSON array")
+	_, err = Parse(agents.ClaudeCode, []byte(`{"hook_event_name":5}`))
+	require.EqualError(t, err, "this is no event of a hook: hook_event_name is a JSON number")
 	require.Equal(t, "<hook_context>open", withoutContext("<hook_context>open"))
 	require.Equal(t, "x", withoutContext("<hook_context>a</hook_context>\n\n<hook_context>b</hook_context>x"))
 }
