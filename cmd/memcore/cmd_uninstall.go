@@ -107,7 +107,7 @@ func noteWhatStays(a *cli) {
 		a.note("the memory service is still asked: memcore init --server none ends that")
 	}
 	if at, err := a.Folders(); err == nil {
-		a.note("this stays until you delete it: memory in %s, trust in %s, sessions in %s, indexes in %s, state in %s; in projects BEANS.md, BEANS.local.md with its line in .gitignore, %s and %s",
+		a.note("this stays until you delete it: memory in %s, trust in %s, sessions in %s, indexes in %s, state in %s; in projects BEANS.md, .local.md files with their lines in .gitignore, %s and %s",
 			a.Names().Of(a.Beans()), a.Names().Of(a.TrustFile()), a.Settings.SessionsDir, a.Names().Of(at.Root), a.Names().Of(at.State), a.Settings.Folder, a.Settings.DataDir)
 	}
 }
