@@ -18,7 +18,7 @@ const maxRunes = 100
 
 // A Tokenizer is safe for concurrent use.
 type Tokenizer struct {
-	pieces  *trie
+	pieces  *pieces
 	special []special // found in the unchanged text
 	unknown int32
 	scans   sync.Pool
@@ -33,7 +33,7 @@ type special struct {
 // New takes a vocabulary of a word a line, its id from 0; ## continues a word. BERT's special
 // tokens are required.
 func New(words string) (*Tokenizer, error) {
-	t := &Tokenizer{pieces: newTrie(words)}
+	t := &Tokenizer{pieces: newPieces(words)}
 	t.scans.New = func() any { return &scan{t: t} }
 	for _, text := range []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"} {
 		id, ok := t.pieces.find(text)
@@ -238,7 +238,7 @@ func (s *scan) cut() bool {
 	if len(s.word) > maxRunes && utf8.RuneCount(s.word) > maxRunes {
 		return false
 	}
-	from := root
+	from := initial
 	for rest := s.word; len(rest) > 0; {
 		id, n := s.t.pieces.longest(from, rest)
 		if n == 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -92,21 +93,48 @@ func TestNewWithoutSpecial(t *testing.T) {
 	}
 }
 
-func TestTrieGrows(t *testing.T) {
-	var words strings.Builder
-	const n = 40000
-	for i := range n {
-		fmt.Fprintf(&words, "w%08dx\n", i*7919)
-	}
-	tr := newTrie(words.String())
-	for i := range n {
-		word := fmt.Sprintf("w%08dx", i*7919)
-		if id, ok := tr.find(word); !ok || id != int32(i) {
-			t.Fatalf("find(%q) = %d, %v, want %d", word, id, ok, i)
+// Any vocabulary gives what a search for the longest piece among all of them gives.
+func TestLongest(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	letters := func(n int) string {
+		var text strings.Builder
+		for range n {
+			text.WriteByte("ab"[random.IntN(2)])
 		}
+		return text.String()
 	}
-	if tr.used*2 > len(tr.edges) || len(tr.edges) == 1<<18 {
-		t.Errorf("table of %d places holds %d edges, want it grown and at most half full", len(tr.edges), tr.used)
+	var words []string
+	for range 3000 {
+		word := letters(1 + random.IntN(9))
+		if random.IntN(2) == 0 {
+			word = "##" + word
+		}
+		words = append(words, word) // many of them more than once
+	}
+	long := letters(200)
+	words = append(words, "##", "", long[:62], long[:63], "##"+long[:64], "##"+long[:65], long[:120], long[:150])
+	p := newPieces(strings.Join(words, "\n"))
+	texts := []string{"##", "c", long, long[:149], long[:64], long + "c"}
+	for range 3000 {
+		texts = append(texts, letters(1+random.IntN(14)))
+	}
+	for _, text := range texts {
+		for _, k := range []kind{initial, continued} {
+			var want int32
+			length := 0
+			for id, word := range words {
+				piece, isContinued := strings.CutPrefix(word, "##")
+				if isContinued = isContinued && piece != ""; !isContinued {
+					piece = word
+				}
+				if isContinued == (k == continued) && strings.HasPrefix(text, piece) && len(piece) >= max(length, 1) {
+					want, length = int32(id), len(piece)
+				}
+			}
+			if id, n := p.longest(k, []byte(text)); n != length || length > 0 && id != want {
+				t.Fatalf("longest of %q, kind %d = %d of %d bytes, want %d of %d", text, k, id, n, want, length)
+			}
+		}
 	}
 }
 
