@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/memcore/memcore/internal/git/gitignore"
 	"github.com/memcore/memcore/internal/paths"
@@ -61,6 +62,7 @@ type FolderOptions struct {
 	groups groups
 	// shared means that the folder also holds logs that are not agents'.
 	shared bool
+	facts  factsFile
 }
 
 // A Folder is a source of Markdown files and conversation logs: a folder, or one file.
@@ -79,7 +81,7 @@ type Folder struct {
 	ignores gitignore.Cache
 
 	mu    sync.Mutex
-	known map[string]fileFacts // by path on disk
+	known map[string]fileFacts // by path on disk; nil before the first List
 }
 
 // NewFolder reads nothing before List.
@@ -99,8 +101,6 @@ func NewFolder(options FolderOptions) *Folder {
 
 		maxMarkdown: maxMarkdown,
 		maxJSONLog:  maxJSONLog,
-
-		known: map[string]fileFacts{},
 	}
 }
 
@@ -158,6 +158,10 @@ func (f *Folder) List(ctx context.Context) (Listing, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	began := time.Now()
+	if f.known == nil {
+		f.known = f.options.facts.load()
+	}
 	w := walker{ctx: ctx, folder: f, root: at, facts: make(map[string]fileFacts, len(f.known))}
 	if project := f.options.SessionsOf; project != nil {
 		w.holds, w.strange = project.Holder(), map[string]string{}
@@ -174,7 +178,9 @@ func (f *Folder) List(ctx context.Context) (Listing, error) {
 		return Listing{}, err
 	}
 	w.leaveStrange()
-	f.known = w.facts
+	if f.known = w.facts; w.examined >= enoughExamined {
+		f.options.facts.save(w.facts, began)
+	}
 	slices.SortFunc(w.found.Documents, func(a, b Document) int { return cmp.Compare(a.Path, b.Path) })
 	slices.SortFunc(w.found.Skipped, func(a, b Skip) int { return cmp.Compare(a.Path, b.Path) })
 	return w.found, nil
@@ -204,7 +210,7 @@ func (f *Folder) read(ctx context.Context, doc Document, from Position) (Content
 	}
 	content, err := readMarkdown(ctx, file, info.Size(), f.maxMarkdown)
 	if errors.Is(err, charset.ErrBinary) { // the next List skips it
-		f.remember(doc.File, fileFacts{info: info, reason: err.Error()})
+		f.remember(doc.File, fileFacts{fileState: stateOf(info), reason: err.Error()})
 	}
 	return content, err
 }
@@ -224,6 +230,9 @@ func readMarkdown(ctx context.Context, file io.Reader, size, limit int64) (Conte
 func (f *Folder) remember(path string, facts fileFacts) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.known == nil {
+		f.known = f.options.facts.load()
+	}
 	f.known[path] = facts
 }
 

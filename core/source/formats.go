@@ -2,6 +2,8 @@ package source
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,6 +113,9 @@ type KnownOptions struct {
 	Workspace, Home string
 	// Homes returns the folders, absolute, of settings and logs of the agent that writes a format.
 	Homes func(format string) []string
+	// Facts is a folder in which the next process finds what this one learns about logs, to read
+	// none of them again while they are unchanged; "" keeps nothing. It is not made if it is missing.
+	Facts string
 }
 
 // known is what tells a format where logs of a project are.
@@ -140,6 +145,9 @@ func Known(project Project, o KnownOptions) []Source {
 		for _, folder := range f.folders(known{project, o.Homes(f.name), o.Home}) {
 			if real := paths.Resolve(folder.Path); !seen[real] {
 				seen[real] = true
+				if o.Facts != "" {
+					folder.facts = factsFile(filepath.Join(o.Facts, fmt.Sprintf("logs-%x", crc32.ChecksumIEEE([]byte(folder.Path)))))
+				}
 				folder.Scope, folder.Workspace, folder.Home, folder.Optional, folder.Rotated = ScopeProject, o.Workspace, o.Home, true, true
 				all = append(all, NewFolder(folder))
 			}

@@ -30,19 +30,20 @@ const noFolder = "no record says in which folder the session ran, so it is of no
 
 // examine finds the format of a log.
 func (f *Folder) examine(ctx context.Context, path string, info fs.FileInfo) fileFacts {
-	facts := fileFacts{info: info}
+	facts := fileFacts{fileState: stateOf(info)}
 	if info.Size() == 0 {
 		return facts
 	}
 	document := !isLines(path)
 	file, _, err := safefile.OpenPath(path)
 	if err != nil {
-		facts.reason = "cannot be read: " + cause(err)
+		facts.reason, facts.passing = "cannot be read: "+cause(err), true
 		return facts
 	}
 	defer file.Close()
 	facts.sniffed, err = sniffLog(ctx, file, info.Size(), path, f.options.SessionsOf != nil)
 	found, _ := formatNamed(facts.format)
+	facts.passing = err != nil || found.beside != nil
 	if found.beside != nil && f.options.SessionsOf != nil {
 		facts.cwd = cmp.Or(found.beside(path).cwd, facts.cwd)
 	}

@@ -1,7 +1,8 @@
 // Package source finds and reads documents: Markdown files and the conversation logs of agents.
 //
-// It writes nothing, follows no link out of a folder, and never opens a file that looks like a
-// secret (DenyReason). An unreadable document is reported and does not affect the others.
+// It writes nothing but KnownOptions.Facts, follows no link out of a folder, and never opens a file
+// that looks like a secret (DenyReason). An unreadable document is reported and does not affect the
+// others.
 //
 // folder.go and walk.go find documents, sniff.go recognises logs, jsonl.go and json.go read them.
 // Each format of a log has a file format_NAME.go; formats.go is their table. database.go reads

@@ -25,21 +25,14 @@ var ignoredFolders = map[string]bool{
 	"dist": true, "__pycache__": true, "site-packages": true, "venv": true, "Pods": true, "DerivedData": true,
 }
 
-// fileFacts are known about a file while it is unchanged.
-type fileFacts struct {
-	info fs.FileInfo
-	sniffed
-	reason string // why the file is skipped
-
-	tooLarge bool // which is the reason
-}
-
 type walker struct {
 	ctx    context.Context
 	folder *Folder
 	root   root
 	facts  map[string]fileFacts
 	found  Listing
+
+	examined int // logs that were new or changed
 
 	// Of FolderOptions.SessionsOf:
 	belongs func(name string) (_ belonging, cwd string) // of a folder in the root; nil for all
@@ -252,6 +245,7 @@ func (w *walker) log(path string, info fs.FileInfo) {
 			return
 		}
 		w.facts[path] = facts
+		w.examined++
 	}
 	found, _ := formatNamed(facts.format)
 	if found.homeless && facts.cwd == "" && w.belongs != nil {
@@ -323,7 +317,7 @@ func (w *walker) leaveStrange() {
 
 func (w *walker) unchanged(path string, info fs.FileInfo) (fileFacts, bool) {
 	facts, ok := w.folder.known[path]
-	if !ok || !filetime.Same(facts.info, info) || !filetime.Changed(facts.info).Equal(filetime.Changed(info)) {
+	if !ok || !facts.isOf(info) {
 		return fileFacts{}, false
 	}
 	w.facts[path] = facts

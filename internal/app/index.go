@@ -204,8 +204,11 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 
 // Logs are the folders in which agents keep logs of the workspace.
 func (x Index) Logs(registered workspace.Sources) []source.Source {
-	return source.Known(x.w.WorkingDirectories().With(registered, x.w.noteOther), source.KnownOptions{
-		Workspace: x.w.Project, Home: x.w.Home, Homes: x.agentHomes()})
+	options := source.KnownOptions{Workspace: x.w.Project, Home: x.w.Home, Homes: x.agentHomes()}
+	if at, err := x.w.Folders(); err == nil {
+		options.Facts = at.IndexFolder()
+	}
+	return source.Known(x.w.WorkingDirectories().With(registered, x.w.noteOther), options)
 }
 
 // agentHomes returns where agents keep logs. The variables of a service's process are not its
