@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -308,7 +307,7 @@ func answersTo(about, output string) (all []reply) {
 	if all = quotedAnswers(asked, output); len(all) > 0 {
 		return all
 	}
-	for _, form := range []func() *regexp.Regexp{exportedAnswer, listedAnswer} {
+	for _, form := range []func() *lazy.Expression{exportedAnswer, listedAnswer} {
 		for _, m := range form().FindAllStringSubmatch(output, maxAnswers) {
 			all = append(all, questionNamed(asked, m[1]).reply(m[2], "")...)
 		}

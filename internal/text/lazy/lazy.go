@@ -1,16 +1,15 @@
 // Package lazy makes regular expressions and sets of words on first use: a hook needs few of them,
-// and making all takes longer than its work.
+// and making all takes longer than its work. For those that read much, it makes what matches faster.
 package lazy
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 )
 
 // Regexp returns a function that returns the compiled expression. That panics if it is not valid.
-func Regexp(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+func Regexp(expression string) func() *Expression {
+	return sync.OnceValue(func() *Expression { return newExpression(expression) })
 }
 
 // Set returns a function that returns the set of words in a text, which white space parts.

@@ -1,14 +1,13 @@
 package prompt
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // An expression is compiled on first use, if any.
-type expression func() *regexp.Regexp
+type expression func() *lazy.Expression
 
 func lazily(text string) expression {
 	return lazy.Regexp(text)

@@ -1,7 +1,6 @@
 package sanitize
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/memcore/memcore/internal/text/lazy"
@@ -12,7 +11,7 @@ import (
 
 type tokenPattern struct {
 	kind, about string
-	expression  func() *regexp.Regexp
+	expression  func() *lazy.Expression
 }
 
 // tokenPatterns match control tokens of chat templates, in any case and with blanks, as models read

@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -59,7 +58,7 @@ var passwordFlags = map[string][]flag{
 
 // passwordPlaces are the expressions for programs whose password has a place and no flag. They are
 // for what follows the program, a word of the command each blank.
-var passwordPlaces = map[string]func() *regexp.Regexp{
+var passwordPlaces = map[string]func() *lazy.Expression{
 	"htpasswd":                    lazy.Regexp(`^(?: -\S+)* -\w*b\w*(?: -\S+| -C \d+)*(?: [^-]\S*){1,2} (\S+)$`),
 	"mosquitto_passwd":            lazy.Regexp(`^(?: -\S+)* -b(?: [^-]\S*){2} (\S+)`),
 	"net use":                     lazy.Regexp(`(?i)^(?: [a-z*]:?)? \\\\\S+(?: /\S+)* ([^/\s]\S*)`),
@@ -129,7 +128,7 @@ func isGroup(word, flag string) bool {
 
 // wordAt returns the index of the word of a command line that an expression has as its group; -1 is
 // none.
-func wordAt(line string, words [][]int, place *regexp.Regexp) int {
+func wordAt(line string, words [][]int, place *lazy.Expression) int {
 	var b strings.Builder
 	for _, w := range words {
 		if w[0] > 0 {

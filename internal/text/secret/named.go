@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -203,9 +202,9 @@ func partsOf(name string) []string {
 
 // A separator is what stands between a name and its value.
 type separator struct {
-	expression func() *regexp.Regexp
+	expression func() *lazy.Expression
 	enough     func(value string) bool // whether a value after it is a password
-	names      func() *regexp.Regexp   // the names that it can follow; nil: all
+	names      func() *lazy.Expression // the names that it can follow; nil: all
 }
 
 const (
@@ -345,8 +344,8 @@ const maxTable = 4 << 10
 // A grid is a way to write a table: a sign parts the cells of a row.
 type grid struct {
 	sign string
-	head func() *regexp.Regexp // what stands before a name in the head
-	rest func() *regexp.Regexp // the rest of the head, and a line under it
+	head func() *lazy.Expression // what stands before a name in the head
+	rest func() *lazy.Expression // the rest of the head, and a line under it
 }
 
 var grids = []grid{

@@ -62,7 +62,7 @@ func exceptions(one *allowlist, more []allowlist) (all []exception) {
 type rule struct {
 	id       string
 	keywords []string // in lower case; none: the rule is for all texts
-	regex    func() *regexp.Regexp
+	regex    func() *lazy.Expression
 	group    int     // of regex, that is the secret; 0 is the first that is not empty
 	entropy  float64 // a secret has more; 0 is no limit
 	allowed  func() []exception
