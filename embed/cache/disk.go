@@ -35,6 +35,7 @@ type disk struct {
 	known func() int        // dimension that vectors must have; 0: any
 
 	mu      sync.Mutex
+	looked  bool              // at the file, since Open
 	file    os.FileInfo       // that the rest describes; nil: none
 	dim     int               // of its vectors; 0: no vectors
 	slots   map[uint64]uint32 // key.short to number of the record
@@ -64,13 +65,12 @@ func slug(fingerprint string) string {
 func (d *disk) get(items []item, found map[key][]float32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f, err := os.Open(d.path)
-	if err != nil {
-		d.forget()
+	f := d.look()
+	if f == nil {
 		return
 	}
 	defer f.Close()
-	if d.refresh(f) != nil || !d.fits() {
+	if !d.fits() {
 		return
 	}
 	record := make([]byte, recordSize(d.dim))
@@ -78,6 +78,32 @@ func (d *disk) get(items []item, found map[key][]float32) {
 		if v := d.read(f, it.key, record); v != nil {
 			found[it.key] = v
 		}
+	}
+}
+
+// look reads what is new in the file and returns it, or nil if it cannot be read.
+func (d *disk) look() *os.File {
+	d.looked = true
+	f, err := os.Open(d.path)
+	if err != nil {
+		d.forget()
+		return nil
+	}
+	if d.refresh(f) != nil {
+		f.Close()
+		return nil
+	}
+	return f
+}
+
+// lookOnce reads the file unless a call has done so. Open does not: a process that embeds a question
+// alone needs none of it, and a year's vectors take longer to read.
+func (d *disk) lookOnce() {
+	if d.looked {
+		return
+	}
+	if f := d.look(); f != nil {
+		f.Close()
 	}
 }
 
@@ -125,6 +151,7 @@ func (d *disk) put(items []item, vecs [][]float32) error {
 	defer unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.looked = true
 	f, err := d.open(len(vecs[0]))
 	if err != nil {
 		return err
@@ -281,7 +308,7 @@ func (d *disk) scan(f *os.File) error {
 func (d *disk) dimension() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.fits() {
+	if d.lookOnce(); !d.fits() {
 		return 0
 	}
 	return d.dim
@@ -290,14 +317,13 @@ func (d *disk) dimension() int {
 func (d *disk) stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.lookOnce()
 	return Stats{Corrupt: d.corrupt, Records: int64(len(d.slots)), Bytes: d.size}
 }
 
-// tidy runs on Open: it reads the file, updates its time, and removes files of other fingerprints
-// until the folder is within its bound, the least recently opened first. Their users start new
-// ones.
+// tidy runs on Open: it updates the file's time, and removes files of other fingerprints until the
+// folder is within its bound, the least recently opened first. Their users start new ones.
 func (d *disk) tidy() {
-	d.get(nil, nil)
 	now := time.Now()
 	os.Chtimes(d.path, now, now)
 	others, total := d.others()

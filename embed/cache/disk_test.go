@@ -216,3 +216,23 @@ func FuzzFile(f *testing.F) {
 		healed(t, "after damage", dir, 3, -1)
 	})
 }
+
+// What embeds questions alone reads no vectors; who asks what is stored gets it.
+func TestOpenReadsNothing(t *testing.T) {
+	dir, _, _ := stored(t, 3)
+	inner := newFake()
+	c := open(t, inner, dir, Options{})
+	_, err := c.Embed(t.Context(), embed.Query, numbered(1))
+	require.NoError(t, err)
+	if c.disk.looked {
+		t.Error("the file was read for a question")
+	}
+	if s := c.Stats(); s.Records != 3 {
+		t.Errorf("Stats() = %+v, want 3 records", s)
+	}
+	inner.shy = true
+	c = open(t, inner, dir, Options{})
+	if dim := c.Dimension(); dim != 8 {
+		t.Errorf("Dimension() = %d, want 8, that of the stored vectors", dim)
+	}
+}
