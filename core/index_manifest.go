@@ -269,8 +269,8 @@ func NewEngineReader(folder string) *EngineReader {
 		var named struct {
 			Engine string `json:"engine"`
 			Chunks int    `json:"chunks"`
-		} // without the documents, which take most of the time
-		err := manifestFormat.Read(folder, &named)
+		}
+		err := manifestFormat.ReadBefore("documents", folder, &named) // they take most of the time
 		m.Engine, m.Chunks = named.Engine, named.Chunks
 		return m, err
 	}

@@ -28,9 +28,23 @@ type frame struct {
 
 // text returns the file's only valid form.
 func (f frame) text() []byte {
+	head := f.head()
+	all := append(make([]byte, 0, len(head)+len(f.Content)+1), head...)
+	return append(append(all, f.Content...), '}')
+}
+
+// head returns what precedes the content.
+func (f frame) head() []byte {
 	head := fmt.Appendf(nil, `{"kind":%q,"format":%d,"folder":%q,`, f.Kind, f.Format, f.Folder)
 	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, f.Content)
-	return fmt.Appendf(nil, `%s"checksum":%d,"content":%s}`, head, sum, f.Content)
+	return fmt.Appendf(head, `"checksum":%d,"content":`, sum)
+}
+
+// isAll reports whether text is f's, without a copy of the content.
+func (f frame) isAll(text []byte) bool {
+	rest, ok := bytes.CutPrefix(text, f.head())
+	rest, whole := bytes.CutSuffix(rest, []byte("}"))
+	return ok && whole && bytes.Equal(rest, f.Content)
 }
 
 // frameOf parses a manifest but not its content, which may have megabytes.
@@ -56,6 +70,21 @@ func (m ManifestFormat) Encode(folder string, content any) ([]byte, error) {
 // Read reads a folder's manifest. Errors wrap fs.ErrNotExist, ErrNewer (a higher number than m's),
 // ErrFormat (a lower one) or ErrCorrupt.
 func (m ManifestFormat) Read(folder string, content any) error {
+	return m.read(folder, content, func(all []byte) []byte { return all })
+}
+
+// ReadBefore is Read for what precedes a key of the content that is not its first and that no object
+// before it has: the rest, which may have megabytes, is checked and not parsed.
+func (m ManifestFormat) ReadBefore(key, folder string, content any) error {
+	return m.read(folder, content, func(all []byte) []byte {
+		if before, _, ok := bytes.Cut(all, fmt.Appendf(nil, ",%q:", key)); ok { // no text of JSON has quotes
+			return append(bytes.Clone(before), '}')
+		}
+		return all
+	})
+}
+
+func (m ManifestFormat) read(folder string, content any, part func(all []byte) []byte) error {
 	path := filepath.Join(folder, ManifestFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -67,7 +96,7 @@ func (m ManifestFormat) Read(folder string, content any) error {
 	case err != nil:
 	case withoutFrame:
 		return m.otherFormat(path, f.Format)
-	case !bytes.Equal(text, f.text()):
+	case !f.isAll(text):
 		err = fmt.Errorf("wrong checksum")
 	case f.Kind != m.Kind:
 		err = fmt.Errorf("it is a manifest of %s", f.Kind)
@@ -76,7 +105,7 @@ func (m ManifestFormat) Read(folder string, content any) error {
 	case f.Folder != filepath.Base(folder):
 		err = fmt.Errorf("it is the manifest of folder %q", f.Folder)
 	default:
-		err = json.Unmarshal(f.Content, content)
+		err = json.Unmarshal(part(f.Content), content)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w: %v", path, ErrCorrupt, err)

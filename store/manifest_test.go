@@ -58,3 +58,33 @@ func encode(t *testing.T, folder string, format ManifestFormat, content ...any) 
 	require.NoError(t, err)
 	return text
 }
+
+// What precedes a key is read without the rest, of which any wrong bit still counts.
+func TestManifestBeforeAKey(t *testing.T) {
+	format := ManifestFormat{"memory", 4}
+	folder := filepath.Join(t.TempDir(), "2")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	type content struct {
+		Engine string         `json:"engine"`
+		Chunks int            `json:"chunks"`
+		All    map[string]int `json:"documents,omitempty"`
+		Last   string         `json:"last"`
+	}
+	for name, all := range map[string]content{
+		"with documents":         {`a ,"documents":{} b`, 3, map[string]int{"a": 1}, "z"},
+		"without, in one object": {"flat", 3, nil, "z"},
+	} {
+		text := encode(t, folder, format, all)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, ManifestFile), text, 0o600))
+		var head content
+		require.NoError(t, format.ReadBefore("documents", folder, &head), name)
+		require.Nil(t, head.All, name)
+		require.Equal(t, []any{all.Engine, all.Chunks, len(all.All) == 0}, []any{head.Engine, head.Chunks, head.Last == all.Last}, name)
+		for at := range text {
+			text[at] ^= 1
+			require.NoError(t, os.WriteFile(filepath.Join(folder, ManifestFile), text, 0o600))
+			require.Error(t, format.ReadBefore("documents", folder, &head), "byte %d of %s", at, text)
+			text[at] ^= 1
+		}
+	}
+}
