@@ -14,6 +14,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/safefile"
@@ -141,6 +143,7 @@ func fullHash(text string) string {
 
 // saveDigests writes what the readings change.
 func (w *writer) saveDigests(batch []reading) error {
+	var changed []reading
 	for _, r := range batch {
 		known := w.manifest.Documents[r.doc.Path]
 		if r.digest == nil {
@@ -149,17 +152,39 @@ func (w *writer) saveDigests(batch []reading) error {
 			}
 			continue
 		}
-		if known.Digest == r.entry.Digest && !r.digestLost {
-			continue
+		if known.Digest != r.entry.Digest || r.digestLost {
+			changed = append(changed, r)
 		}
+	}
+	err := each(changed, func(r *reading) error {
 		if err := safefile.Replace(w.folder, digestFile(r.doc.Path), r.digestText, 0o600); err != nil {
 			return fmt.Errorf("write digest of %s: %w", r.doc.Path, err)
 		}
-		if err := w.say(r.doc.Path, saidOf(*r.digest)); err != nil {
-			return err
+		return nil
+	})
+	for _, r := range changed {
+		if err == nil {
+			err = w.say(r.doc.Path, saidOf(*r.digest))
 		}
 	}
+	if err != nil {
+		return err
+	}
 	return w.saveSaid()
+}
+
+// filesAtOnce is how many files are written at once: each waits for the disk, which makes several
+// durable in the time of one.
+const filesAtOnce = 8
+
+// each calls do for all readings, several at once, and waits for them.
+func each(batch []reading, do func(*reading) error) error {
+	var all errgroup.Group
+	all.SetLimit(filesAtOnce)
+	for i := range batch {
+		all.Go(func() error { return do(&batch[i]) })
+	}
+	return all.Wait()
 }
 
 // forgetDigests removes those of documents that are gone.

@@ -73,44 +73,40 @@ func (w *writer) keep(r *reading, content source.Content) error {
 }
 
 // saveKept writes what is kept of readings, before the manifest says so.
-func (w *writer) saveKept(batch []reading) error {
-	for i := range batch {
-		r := &batch[i]
-		if r.kept == nil {
-			continue
-		}
-		log, data, store := r.kept.log, r.kept.data, w.m.kept
-		known := w.manifest.Documents[log.Path].Kept
-		switch {
-		case data == nil:
-			if err := store.Remove(log.Path); err != nil {
-				return err
-			}
-			continue
-		case log.From == 1:
-			if err := store.Write(log, data); err != nil {
-				return err
-			}
-			known.Whole = int64(len(data))
-		default:
-			if err := store.Append(log, data); err != nil {
-				return err
-			}
-			if size := store.Size(log.Path); size > 2*known.Whole+minFrames {
-				whole, err := w.m.rewriteKept(log)
-				if errors.Is(err, keptlog.ErrDamaged) {
-					r.entry.Unsure, r.entry.Kept = true, keptFile{} // the next run reads the log from its beginning
-					continue
-				}
-				if err != nil {
-					return err
-				}
-				known.Whole = whole
-			}
-		}
-		known.Bytes = store.Size(log.Path)
-		r.entry.Kept = known
+func (w *writer) saveKept(batch []reading) error { return each(batch, w.saveKeptOf) }
+
+func (w *writer) saveKeptOf(r *reading) error {
+	if r.kept == nil {
+		return nil
 	}
+	log, data, store := r.kept.log, r.kept.data, w.m.kept
+	known := w.manifest.Documents[log.Path].Kept
+	switch {
+	case data == nil:
+		return store.Remove(log.Path)
+	case log.From == 1:
+		if err := store.Write(log, data); err != nil {
+			return err
+		}
+		known.Whole = int64(len(data))
+	default:
+		if err := store.Append(log, data); err != nil {
+			return err
+		}
+		if size := store.Size(log.Path); size > 2*known.Whole+minFrames {
+			whole, err := w.m.rewriteKept(log)
+			if errors.Is(err, keptlog.ErrDamaged) {
+				r.entry.Unsure, r.entry.Kept = true, keptFile{} // the next run reads the log from its beginning
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			known.Whole = whole
+		}
+	}
+	known.Bytes = store.Size(log.Path)
+	r.entry.Kept = known
 	return nil
 }
 

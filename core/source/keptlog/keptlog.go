@@ -46,7 +46,7 @@ const (
 	maxLine = 64 << 20
 )
 
-// A Store is safe for concurrent readers beside one writer.
+// A Store is safe for concurrent readers beside one writer of each log.
 type Store struct{ dir string }
 
 // In returns the store in a folder, which need not exist.
