@@ -33,9 +33,9 @@ type cache struct {
 // A held is what is kept of a scope. It is never changed, but for loading.
 type held struct {
 	loading sync.Mutex // held by the one who reads all of it
-	model   int16
-	seen    string // the snapshot of the last look; "" before the first
-	server  string // where it looked
+	model   string     // fingerprint of the embedder; "" if nobody asks for vectors
+	seen    string     // the snapshot of the last look; "" before the first
+	server  string     // where it looked
 	looked  time.Time
 	part    *keyword.Part
 	codes   *flat.Part
@@ -63,7 +63,7 @@ func newCache(most int64) *cache {
 const removalsKept = 23 * time.Hour
 
 // of returns what is held of scopes.
-func (c *cache) of(scopes []int64, model int16) []*held {
+func (c *cache) of(scopes []int64, model string) []*held {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := make([]*held, len(scopes))
@@ -80,7 +80,7 @@ func (c *cache) of(scopes []int64, model int16) []*held {
 }
 
 // anew is of, without what was held before.
-func (c *cache) anew(scopes []int64, before []*held, model int16) []*held {
+func (c *cache) anew(scopes []int64, before []*held, model string) []*held {
 	c.mu.Lock()
 	for i, scope := range scopes {
 		if now, ok := c.held.Peek(scope); ok && now == before[i] {
@@ -113,19 +113,12 @@ func (db *DB) Contents(ctx context.Context, p Principal, e Embedder) (core.Conte
 	s := p.session()
 	slices.Sort(s.scopes)
 	c := core.Contents{Embedder: e.Fingerprint, Scale: e.Scale}
-	var model int16
-	if e.Fingerprint != "" {
-		var err error
-		if model, err = db.knownModel(ctx, e.Fingerprint); err != nil {
-			return c, err
-		}
-	}
-	now, err := db.look(ctx, s, model)
+	now, err := db.look(ctx, s, e.Fingerprint)
 	if err != nil {
 		return c, err
 	}
 	if e.Fingerprint != "" {
-		c.Vectors = &vectors{db, s, model, e.Dimension, codesOf(now)}
+		c.Vectors = &vectors{db, s, e.Fingerprint, e.Dimension, codesOf(now)}
 	}
 	var changed []string
 	for i, h := range now {
@@ -133,7 +126,7 @@ func (db *DB) Contents(ctx context.Context, p Principal, e Embedder) (core.Conte
 		changed = append(changed, fmt.Sprintf("%d:%d", s.scopes[i], h.changed))
 	}
 	c.Revision = strings.Join(changed, " ")
-	c.Keywords = db.wordsOf(s, model, now)
+	c.Keywords = db.wordsOf(s, e.Fingerprint, now)
 	c.Digests = func(ctx context.Context, paths []string) (map[string][]byte, error) { return db.digests(ctx, s, paths) }
 	return c, nil
 }
@@ -143,11 +136,11 @@ type words struct {
 	*keyword.Reader
 	db      *DB
 	session session
-	model   int16
+	model   string
 	missed  *atomic.Bool // a record is gone since the look
 }
 
-func (db *DB) wordsOf(s session, model int16, now []*held) words {
+func (db *DB) wordsOf(s session, model string, now []*held) words {
 	var parts []*keyword.Part
 	for _, h := range now {
 		parts = append(parts, h.part)
@@ -200,7 +193,7 @@ func (db *DB) digests(ctx context.Context, s session, paths []string) (map[strin
 
 // look returns what scopes hold now, by one state of the database. What is not held at all may take
 // longer than one question: it is read for the next ones, too, if this one ends.
-func (db *DB) look(ctx context.Context, s session, model int16) ([]*held, error) {
+func (db *DB) look(ctx context.Context, s session, model string) ([]*held, error) {
 	before := db.cache.of(s.scopes, model)
 	if !slices.ContainsFunc(before, (*held).isNew) {
 		now, err := db.update(ctx, s, model, before, false)
@@ -236,7 +229,7 @@ func (db *DB) look(ctx context.Context, s session, model int16) ([]*held, error)
 
 // lookTogether calls do with what scopes hold now, and a context in which all that is read is of the
 // same state of the database.
-func (db *DB) lookTogether(ctx context.Context, s session, model int16, do func(context.Context, []*held) error) error {
+func (db *DB) lookTogether(ctx context.Context, s session, model string, do func(context.Context, []*held) error) error {
 	return db.readTogether(ctx, s, func(ctx context.Context) error {
 		now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model), true)
 		if err != nil {
@@ -253,7 +246,7 @@ var errOtherServer = errors.New("the database is another one than before")
 
 // update returns what scopes hold after what has changed since. Of another server it reads all again,
 // or is errOtherServer.
-func (db *DB) update(ctx context.Context, s session, model int16, before []*held, again bool) ([]*held, error) {
+func (db *DB) update(ctx context.Context, s session, model string, before []*held, again bool) ([]*held, error) {
 	since := slices.Clone(before)
 	var found changes
 	for known := false; !known; {
@@ -292,6 +285,7 @@ const serverID = `concat(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_r
 // changes are those of scopes since snapshots.
 type changes struct {
 	snapshot, server string
+	model            int16 // number of the embedder, 0 for none
 	of               map[int64]*change
 }
 
@@ -307,7 +301,7 @@ type change struct {
 // A documentState is what a document says of itself.
 type documentState struct {
 	indexed         core.Indexed
-	model           int16
+	model           int16 // number, 0 for none
 	chunks, waiting int
 }
 
@@ -315,7 +309,7 @@ type documentState struct {
 // number here, as an index is only asked by functions that row-level security takes for safe.
 const sinceThen = `x.scope = k.scope and x.xid >= k.least and not pg_visible_in_snapshot(x.xid::text::xid8, k.seen::pg_snapshot)`
 
-func (db *DB) changes(ctx context.Context, s session, model int16, seen []string) (changes, error) {
+func (db *DB) changes(ctx context.Context, s session, model string, seen []string) (changes, error) {
 	found := changes{of: map[int64]*change{}}
 	for _, scope := range s.scopes {
 		found.of[scope] = &change{changed: map[string]documentState{}}
@@ -334,7 +328,9 @@ func (db *DB) changes(ctx context.Context, s session, model int16, seen []string
 		if slices.Contains(seen, never) {
 			b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, maxStatement.Milliseconds()))
 		}
-		b.Queue(`select pg_current_snapshot()::text, ` + serverID).QueryRow(func(row pgx.Row) error { return row.Scan(&found.snapshot, &found.server) })
+		b.Queue(`select pg_current_snapshot()::text, `+serverID+`, coalesce(`+modelNumber("$1")+`, 0)`, model).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&found.snapshot, &found.server, &found.model)
+		})
 		b.Queue(`select x.scope, x.path, x.xid`+since+`removal x on `+sinceThen, s.scopes, seen, least).Query(func(rows pgx.Rows) error {
 			var scope int64
 			var path string
@@ -390,9 +386,9 @@ func (db *DB) changes(ctx context.Context, s session, model int16, seen []string
 			})
 			return err
 		})
-		if model > 0 {
+		if model != "" {
 			queueCodes(b, `select v.scope, v.id, v.path, v.kind, v.visibility, v.time, vector_send(v.vector)`+since+`document x on `+sinceThen+`
-				join embedding v on v.scope = x.scope and v.path = x.path and v.model = $4`, found.of, s.scopes, seen, least, model)
+				join embedding v on v.scope = x.scope and v.path = x.path and v.model = `+modelNumber("$4"), found.of, s.scopes, seen, least, model)
 		}
 	})
 	for scope, ids := range stale {
@@ -414,7 +410,7 @@ func (db *DB) analyse(ctx context.Context, s session, ids []string, c *change) e
 }
 
 // with returns what is held after a change.
-func (h *held) with(c *change, found changes, model int16) *held {
+func (h *held) with(c *change, found changes, model string) *held {
 	now := &held{model: model, seen: found.snapshot, server: found.server, looked: time.Now(), part: h.part, codes: h.codes, layer: h.layer, changed: h.changed}
 	if now.layer == nil {
 		now.layer = core.NewLayer(nil)
@@ -425,10 +421,10 @@ func (h *held) with(c *change, found changes, model int16) *held {
 	more := map[string]core.Indexed{}
 	for path, d := range c.changed {
 		waiting := d.waiting
-		if d.model != model { // its vectors are another embedder's, or there are none
+		if d.model != found.model { // its vectors are another embedder's, or there are none
 			waiting = d.chunks
 		}
-		if model == 0 { // nobody asks for vectors
+		if model == "" { // nobody asks for vectors
 			waiting = 0
 		}
 		more[path] = d.indexed.WithPending(waiting)

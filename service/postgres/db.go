@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,7 +46,6 @@ type DB struct {
 	cache   *cache
 	timeout time.Duration
 
-	models sync.Map // numbers by fingerprint
 	shares shares
 }
 
@@ -311,32 +309,16 @@ func isState(err error, code string) bool {
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// unknownModel is the number of an embedder that has made no vector.
-const unknownModel = -1
-
-// knownModel returns the number of an embedder, or unknownModel.
-func (db *DB) knownModel(ctx context.Context, fingerprint string) (int16, error) {
-	if known, ok := db.models.Load(fingerprint); ok {
-		return known.(int16), nil
-	}
-	var number int16
-	err := db.pool.QueryRow(ctx, `select id from model where fingerprint = $1`, fingerprint).Scan(&number)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return unknownModel, nil
-	}
-	if err == nil {
-		db.models.Store(fingerprint, number)
-	}
-	return number, failed(ctx, err)
+// modelNumber is the number of an embedder in SQL, null if it has made no vector. It is looked up in
+// the transaction that uses it: a failover or a restore may give numbers anew.
+func modelNumber(parameter string) string {
+	return `(select id from model where fingerprint = ` + parameter + `)`
 }
 
-// model returns the number of an embedder that will make vectors.
-func (db *DB) model(ctx context.Context, fingerprint string) (int16, error) {
-	number, err := db.knownModel(ctx, fingerprint)
-	if err == nil && number == unknownModel {
-		if _, err = db.pool.Exec(ctx, `insert into model (fingerprint) values ($1) on conflict do nothing`, fingerprint); err == nil {
-			number, err = db.knownModel(ctx, fingerprint)
-		}
+// queueModel lets an embedder have a number from here on in a transaction that makes its vectors.
+// A number is used up even if another has been as fast, so it is asked for only if there is none.
+func queueModel(b *pgx.Batch, fingerprint string) {
+	if fingerprint != "" {
+		b.Queue(`insert into model (fingerprint) select $1 where not exists (select from model where fingerprint = $1) on conflict do nothing`, fingerprint)
 	}
-	return number, failed(ctx, err)
 }

@@ -46,7 +46,7 @@ func (db *DB) Pending(ctx context.Context, n int, lease time.Duration) (jobs []J
 // fill reads the records of a job.
 func (db *DB) fill(ctx context.Context, j *Job) error {
 	return db.read(ctx, session{j.Tenant.ID, []int64{j.Scope}}, func(b *pgx.Batch) {
-		b.Queue(`select d.revision, m.fingerprint from document d join model m on m.id = d.model where d.scope = $1 and d.path = $2`, j.Scope, escaped(j.Path)).Query(func(rows pgx.Rows) error {
+		b.Queue(`select d.revision, coalesce(m.fingerprint, '') from document d left join model m on m.id = d.model where d.scope = $1 and d.path = $2`, j.Scope, escaped(j.Path)).Query(func(rows pgx.Rows) error {
 			_, err := pgx.ForEachRow(rows, []any{&j.Version, &j.Embedder}, func() error { return nil })
 			return err
 		})
@@ -61,35 +61,27 @@ func (db *DB) fill(ctx context.Context, j *Job) error {
 // Embedded keeps the vectors of a job's records, by ID; records without one are set aside until the
 // document changes. If it has changed meanwhile, nothing is kept.
 func (db *DB) Embedded(ctx context.Context, j Job, vectors map[string][]float32) error {
-	model, err := db.model(ctx, j.Embedder)
-	if err != nil {
-		return err
-	}
 	path := escaped(j.Path)
 	return db.write(ctx, session{j.Tenant.ID, []int64{j.Scope}}, func(b *pgx.Batch) {
 		b.Queue(shareTenant, j.Tenant.ID)
 		// Who changes the document waits from here on, or has done so before: then it is not this
 		// version.
-		b.Queue(`update document set waiting = 0, xid = default where scope = $1 and path = $2 and revision = $3 and model = $4`, j.Scope, path, j.Version, model)
-		const unchanged = ` from document d where d.scope = $1 and d.path = $2 and d.revision = $3 and d.model = $4`
+		b.Queue(`update document set waiting = 0, xid = default where scope = $1 and path = $2 and revision = $3 and model is not distinct from `+modelNumber("$4"), j.Scope, path, j.Version, j.Embedder)
+		unchanged := ` from document d where d.scope = $1 and d.path = $2 and d.revision = $3 and d.model is not distinct from ` + modelNumber("$4")
 		for _, r := range j.Records {
 			if vector := vectors[r.ID]; vector != nil {
 				b.Queue(`insert into embedding (scope, model, id, path, visibility, kind, time, vector) select d.scope, d.model, $5, d.path, $6, $7, $8, $9::real[]::vector`+unchanged+` on conflict do nothing`,
-					j.Scope, path, j.Version, model, r.ID, escaped(r.Scope), escaped(r.Kind), timeOf(r), vector)
+					j.Scope, path, j.Version, j.Embedder, r.ID, escaped(r.Scope), escaped(r.Kind), timeOf(r), vector)
 			}
 		}
-		b.Queue(`delete from embedding v using document d where v.scope = $1 and v.path = $2 and v.model <> $4 and d.scope = $1 and d.path = $2 and d.revision = $3 and d.model = $4`, j.Scope, path, j.Version, model)
-		b.Queue(`delete from waiting w using document d where w.scope = $1 and w.path = $2 and d.scope = $1 and d.path = $2 and d.revision = $3 and d.model = $4`, j.Scope, path, j.Version, model)
+		b.Queue(`delete from embedding v using (select d.model`+unchanged+`) n where v.scope = $1 and v.path = $2 and v.model is distinct from n.model`, j.Scope, path, j.Version, j.Embedder)
+		b.Queue(`delete from waiting w where w.scope = $1 and w.path = $2 and exists (select`+unchanged+`)`, j.Scope, path, j.Version, j.Embedder)
 	})
 }
 
 // Requeue lets all documents of a tenant be embedded with another embedder, and returns how many.
 // Until one is, words find it.
 func (db *DB) Requeue(ctx context.Context, tenant int64, embedder string) (n int, err error) {
-	model, err := db.model(ctx, embedder)
-	if err != nil {
-		return 0, err
-	}
 	scopes, err := db.Tenants().Scopes(ctx, tenant)
 	if err != nil {
 		return 0, err
@@ -98,9 +90,10 @@ func (db *DB) Requeue(ctx context.Context, tenant int64, embedder string) (n int
 	return n, db.write(ctx, session{tenant, ids}, func(b *pgx.Batch) {
 		b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, maxStatement.Milliseconds()))
 		b.Queue(shareTenant, tenant)
-		b.Queue(`with d as (update document set model = $2, waiting = chunks, xid = default where scope = any ($1) and model is distinct from $2 and indexed is not null returning scope, path, chunks),
+		queueModel(b, embedder)
+		b.Queue(`with d as (update document set model = `+modelNumber("$2")+`, waiting = chunks, xid = default where scope = any ($1) and model is distinct from `+modelNumber("$2")+` and indexed is not null returning scope, path, chunks),
 			w as (insert into waiting (scope, path) select scope, path from d where chunks > 0 on conflict (scope, path) do update set at = now(), taken = null)
-			select count(*) from d`, ids, model).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+			select count(*) from d`, ids, embedder).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
 	})
 }
 

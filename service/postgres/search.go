@@ -26,7 +26,7 @@ type Embedder struct {
 type vectors struct {
 	db        *DB
 	session   session
-	model     int16
+	model     string // fingerprint
 	dimension int
 	codes     []*flat.Part
 }
@@ -98,7 +98,7 @@ func (v *vectors) nearest(ctx context.Context, codes []*flat.Part, vec []float32
 		// The subqueries are evaluated once, not for each row.
 		b.Queue(`select `+recordColumns+`, -n.distance, n.found from (
 				select scope, id, vector <#> (select $3::real[]::vector) as distance, count(*) over () as found from embedding
-				where scope = any ($1) and model = $2 and id = any ($4) order by distance, id limit $5) n
+				where scope = any ($1) and model = `+modelNumber("$2")+` and id = any ($4) order by distance, id limit $5) n
 			join record r using (scope, id) order by n.distance, r.id`, v.session.scopes, v.model, vec, ids, k).Query(func(rows pgx.Rows) error {
 			hits, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h store.Hit, err error) {
 				err = scanRecord(row, &h.Record, &h.Score, &found)
@@ -119,7 +119,7 @@ func (v *vectors) Similarities(ctx context.Context, vec []float32, ids []string)
 	}
 	found := map[string]float64{}
 	err = v.db.read(ctx, v.session, func(b *pgx.Batch) {
-		b.Queue(`select id, -(vector <#> (select $3::real[]::vector)) from embedding where scope = any ($1) and model = $2 and id = any ($4)`,
+		b.Queue(`select id, -(vector <#> (select $3::real[]::vector)) from embedding where scope = any ($1) and model = `+modelNumber("$2")+` and id = any ($4)`,
 			v.session.scopes, v.model, vec, allEscaped(ids)).Query(func(rows pgx.Rows) error {
 			var id string
 			var score float64

@@ -66,14 +66,6 @@ func (db *DB) Write(ctx context.Context, p Principal, changes []Change, w Write)
 	if err != nil {
 		return nil, err
 	}
-	var model *int16
-	if w.Embedder != "" {
-		number, err := db.model(ctx, w.Embedder)
-		if err != nil {
-			return nil, err
-		}
-		model = &number
-	}
 	order := make([]int, len(changes)) // the same for all who write, or they could wait for each other
 	for i := range order {
 		order[i] = i
@@ -92,10 +84,11 @@ func (db *DB) Write(ctx context.Context, p Principal, changes []Change, w Write)
 			}
 			return err
 		})
+		queueModel(b, w.Embedder)
 		w.queueLock(b, p.Tenant.ID, len(changes))
 		b.Queue(`select memcore.take_part($1)`, p.Tenant.ID)
 		for _, i := range order {
-			queueChange(b, scopes[i], changes[i], model, w, &versions[i])
+			queueChange(b, scopes[i], changes[i], w, &versions[i])
 		}
 		w.queueUsage(b, p.Tenant.ID, p.session().scopes)
 	})
@@ -141,7 +134,7 @@ func add(name, more string) string {
 }
 
 // queueChange queues a change. A change without its base is ErrChanged.
-func queueChange(b *pgx.Batch, scope int64, c Change, model *int16, w Write, version *int64) {
+func queueChange(b *pgx.Batch, scope int64, c Change, w Write, version *int64) {
 	path := escaped(c.Path)
 	var document string
 	switch {
@@ -151,26 +144,26 @@ func queueChange(b *pgx.Batch, scope int64, c Change, model *int16, w Write, ver
 			w as (delete from waiting where scope = @scope and path = @path`
 	case c.Base == 0:
 		document = `insert into document (scope, path, revision, indexed, digest, model, chunks, waiting, cut)
-			select @scope, @path, n.number, @indexed, @digest, @model, @chunks, @waiting, @cut from n on conflict do nothing returning revision`
+			select @scope, @path, n.number, @indexed, @digest, ` + modelNumber("@model") + `, @chunks, @waiting, @cut from n on conflict do nothing returning revision`
 	default: // chunks and waiting are counted when the records are there
-		document = `update document set revision = n.number, indexed = @indexed, digest = @digest, model = @model, cut = @cut, xid = default
+		document = `update document set revision = n.number, indexed = @indexed, digest = @digest, model = ` + modelNumber("@model") + `, cut = @cut, xid = default
 			from n where scope = @scope and path = @path and revision = @base returning revision`
 	}
 	waiting := 0
 	for _, r := range c.Records {
-		if r.Vector == nil && model != nil {
+		if r.Vector == nil && w.Embedder != "" {
 			waiting++
 		}
 	}
 	arguments := pgx.NamedArgs{"scope": scope, "path": path, "base": c.Base, "text": escaped(c.Text), "bytes": len(c.Text), "gone": c.Gone, "by": w.By, "keep": w.Keep,
-		"indexed": c.Indexed, "digest": c.Digest, "model": model, "chunks": len(c.Records), "waiting": waiting, "cut": w.Cut}
+		"indexed": c.Indexed, "digest": c.Digest, "model": w.Embedder, "chunks": len(c.Records), "waiting": waiting, "cut": w.Cut}
 	statement := `with n as (select ` + add("number", "256") + `::bigint as number), d as (` + document + `),
 		r as (insert into revision (number, scope, path, text, bytes, gone, by_whom, expires)
 			select n.number, @scope, @path, @text, @bytes, @gone, @by, case when @gone then now() + @keep::interval end from n, d),
 		o as (update revision set replaced = n.number, expires = now() + @keep::interval from n, d where revision.number = @base and scope = @scope returning bytes)
 		select n.number, ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@bytes - coalesce((select bytes from o), 0)") + `, ` + add("kept", "coalesce((select bytes from o), 0)") + ` from n, d`
 	if c.Same {
-		statement = `with d as (update document set indexed = @indexed, digest = @digest, model = @model, cut = @cut, xid = default
+		statement = `with d as (update document set indexed = @indexed, digest = @digest, model = ` + modelNumber("@model") + `, cut = @cut, xid = default
 			where scope = @scope and path = @path and revision = @base returning revision)
 		select d.revision, ` + add("documents", "0") + `, ` + add("bytes", "0") + `, ` + add("kept", "0") + ` from d`
 	}
@@ -191,12 +184,12 @@ func queueChange(b *pgx.Batch, scope int64, c Change, model *int16, w Write, ver
 		b.Queue(`delete from waiting where scope = $1 and path = $2`, scope, path)
 		return
 	}
-	queueRecords(b, scope, c, model)
+	queueRecords(b, scope, c, w.Embedder)
 	switch {
 	case c.Base > 0: // records that stay count, too
-		b.Queue(`update document d set chunks = n.chunks, waiting = n.waiting from (select count(*) as chunks, count(*) filter (where $3::smallint is not null
-				and not exists (select from embedding v where v.scope = $1 and v.model = $3 and v.id = r.id)) as waiting from record r where r.scope = $1 and r.path = $2) n
-			where d.scope = $1 and d.path = $2`, scope, path, model)
+		b.Queue(`update document d set chunks = n.chunks, waiting = n.waiting from (select count(*) as chunks, count(*) filter (where $3 <> ''
+				and not exists (select from embedding v where v.scope = $1 and v.model = `+modelNumber("$3")+` and v.id = r.id)) as waiting from record r where r.scope = $1 and r.path = $2) n
+			where d.scope = $1 and d.path = $2`, scope, path, w.Embedder)
 		b.Queue(`with d as (select waiting from document where scope = $1 and path = $2), x as (delete from waiting using d where scope = $1 and path = $2 and d.waiting = 0)
 			insert into waiting (scope, path) select $1, $2 from d where waiting > 0 on conflict (scope, path) do update set at = now(), taken = null`, scope, path)
 	case waiting > 0:
@@ -205,7 +198,7 @@ func queueChange(b *pgx.Batch, scope int64, c Change, model *int16, w Write, ver
 }
 
 // queueRecords queues the records of a change and their vectors.
-func queueRecords(b *pgx.Batch, scope int64, c Change, model *int16) {
+func queueRecords(b *pgx.Batch, scope int64, c Change, embedder string) {
 	if len(c.Removed) > 0 {
 		b.Queue(`delete from record where scope = $1 and id = any ($2)`, scope, c.Removed)
 		b.Queue(`delete from embedding where scope = $1 and id = any ($2)`, scope, c.Removed)
@@ -227,16 +220,16 @@ func queueRecords(b *pgx.Batch, scope int64, c Change, model *int16) {
 			words = c.Words[i]
 		}
 		putRecord(b, scope, r, words)
-		if r.Vector != nil && model != nil {
-			putVector(b, scope, *model, r, r.Vector)
+		if r.Vector != nil && embedder != "" {
+			putVector(b, scope, embedder, r, r.Vector)
 		}
 	}
 }
 
-func putVector(b *pgx.Batch, scope int64, model int16, r store.Record, vector []float32) {
-	b.Queue(`insert into embedding (scope, model, id, path, visibility, kind, time, vector) values ($1, $2, $3, $4, $5, $6, $7, $8::real[]::vector)
+func putVector(b *pgx.Batch, scope int64, embedder string, r store.Record, vector []float32) {
+	b.Queue(`insert into embedding (scope, model, id, path, visibility, kind, time, vector) values ($1, `+modelNumber("$2")+`, $3, $4, $5, $6, $7, $8::real[]::vector)
 		on conflict (scope, model, id) do update set path = excluded.path, visibility = excluded.visibility, kind = excluded.kind, time = excluded.time, vector = excluded.vector`,
-		scope, model, r.ID, escaped(r.Path), escaped(r.Scope), escaped(r.Kind), timeOf(r), vector)
+		scope, embedder, r.ID, escaped(r.Path), escaped(r.Scope), escaped(r.Kind), timeOf(r), vector)
 }
 
 // Near its limits a tenant's writes wait for each other, since they do not see each other's growth.
