@@ -710,3 +710,24 @@ func TestHistoryIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, u)
 }
+
+// A write that has lost ends on the server, too: what follows in it waits for nobody there.
+func TestAWriteThatHasLostEnds(t *testing.T) {
+	w := newWorld(t)
+	w.put(w.as("ann"), "a.md", "1")
+	lost := w.textOf(w.as("ann"), "a.md", "2", true)
+	w.put(w.as("ann"), "a.md", "3")
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(context.Background())
+	begun, err := c.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = begun.Exec(t.Context(), `lock table memcore.record`)
+	require.NoError(t, err)
+	ctx, late := context.WithTimeout(t.Context(), 20*time.Second)
+	defer late()
+	_, err = w.db.Write(ctx, w.as("ann"), []postgres.Change{lost}, written)
+	require.ErrorIs(t, err, postgres.ErrChanged)
+	require.NoError(t, ctx.Err())
+	require.NoError(t, begun.Rollback(t.Context()))
+}

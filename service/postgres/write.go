@@ -133,6 +133,10 @@ func add(name, more string) string {
 	return `set_config('memcore.` + name + `', (coalesce(nullif(current_setting('memcore.` + name + `', true), ''), '0')::bigint + ` + more + `)::text, true)`
 }
 
+// lostState is the code of memcore.lost, which ends the transaction of a change without its base on the
+// server, too. What follows in the batch would take locks of a document that another changes.
+const lostState = "MC001"
+
 // queueChange queues a change. A change without its base is ErrChanged.
 func queueChange(b *pgx.Batch, scope int64, c Change, w Write, version *int64) {
 	path := escaped(c.Path)
@@ -161,15 +165,15 @@ func queueChange(b *pgx.Batch, scope int64, c Change, w Write, version *int64) {
 		r as (insert into revision (number, scope, path, text, bytes, gone, by_whom, expires)
 			select n.number, @scope, @path, @text, @bytes, @gone, @by, case when @gone then now() + @keep::interval end from n, d),
 		o as (update revision set replaced = n.number, expires = now() + @keep::interval from n, d where revision.number = @base and scope = @scope returning bytes)
-		select n.number, ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@bytes - coalesce((select bytes from o), 0)") + `, ` + add("kept", "coalesce((select bytes from o), 0)") + ` from n, d`
+		select coalesce((select n.number from d), memcore.lost()), ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@bytes - coalesce((select bytes from o), 0)") + `, ` + add("kept", "coalesce((select bytes from o), 0)") + ` from n`
 	if c.Same {
 		statement = `with d as (update document set indexed = @indexed, digest = @digest, model = ` + modelNumber("@model") + `, cut = @cut, xid = default
 			where scope = @scope and path = @path and revision = @base returning revision)
-		select d.revision, ` + add("documents", "0") + `, ` + add("bytes", "0") + `, ` + add("kept", "0") + ` from d`
+		select coalesce((select revision from d), memcore.lost()), ` + add("documents", "0") + `, ` + add("bytes", "0") + `, ` + add("kept", "0")
 	}
 	b.Queue(statement, arguments).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(version, nil, nil, nil)
-		if errors.Is(err, pgx.ErrNoRows) {
+		if isState(err, lostState) {
 			err = fmt.Errorf("%.200q: %w", c.Path, ErrChanged)
 		}
 		return err

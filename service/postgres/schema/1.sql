@@ -237,6 +237,11 @@ begin
 	perform set_config('memcore.number', (max(last) / 256 * 256 + mine)::text, true) from usage where tenant = of_tenant;
 end $$;
 
+create function memcore.lost() returns bigint language plpgsql as $$
+begin
+	raise exception 'others have changed the document meanwhile' using errcode = 'MC001';
+end $$;
+
 -- A dump keeps the numbers of transactions, which a new server has not reached.
 create function memcore.renew() returns void language sql set search_path = memcore, pg_temp as $$
 	update document set xid = default where xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
@@ -248,4 +253,4 @@ grant usage on schema memcore to memcore_node;
 grant select, insert, update, delete on all tables in schema memcore to memcore_node;
 revoke insert, update, delete on memcore.schema from memcore_node;
 grant select, usage on all sequences in schema memcore to memcore_node;
-grant execute on function memcore.key, memcore.scopes, memcore.reached, memcore.take, memcore.take_part, memcore.cuts, memcore.maintain to memcore_node;
+grant execute on function memcore.key, memcore.scopes, memcore.reached, memcore.take, memcore.take_part, memcore.lost, memcore.cuts, memcore.maintain to memcore_node;
