@@ -43,6 +43,7 @@ type Contents struct {
 type Indexed struct {
 	entry entry
 	said  Said
+	size  int // as JSON, if it was read
 }
 
 type indexedJSON struct {
@@ -57,7 +58,7 @@ func (i Indexed) MarshalJSON() ([]byte, error) { return json.Marshal(indexedJSON
 func (i *Indexed) UnmarshalJSON(text []byte) error {
 	var read indexedJSON
 	err := json.Unmarshal(text, &read)
-	*i = Indexed{read.Entry, read.Said}
+	*i = Indexed{read.Entry, read.Said, len(text)}
 	return err
 }
 
@@ -74,6 +75,7 @@ type Layer struct {
 	over map[string]*Indexed // what has changed since; nil is gone
 
 	documents, chunks, pending int
+	bytes                      int64
 }
 
 // documents are shared by a layer and those that With makes of it. What is asked of all of them is
@@ -119,7 +121,7 @@ func NewLayer(byPath map[string]Indexed) *Layer {
 	l := &Layer{base: newDocuments(kept)}
 	for path, d := range byPath {
 		kept[path] = &d
-		l.count(&d, 1)
+		l.count(path, &d, 1)
 	}
 	return l
 }
@@ -131,7 +133,7 @@ const minOver = 64
 // With returns a layer without some paths, and with other documents. It costs little for few
 // changes of a large layer.
 func (l *Layer) With(gone []string, more map[string]Indexed) *Layer {
-	next := &Layer{base: l.base, over: maps.Clone(l.over), documents: l.documents, chunks: l.chunks, pending: l.pending}
+	next := &Layer{base: l.base, over: maps.Clone(l.over), documents: l.documents, chunks: l.chunks, pending: l.pending, bytes: l.bytes}
 	if next.over == nil {
 		next.over = map[string]*Indexed{}
 	}
@@ -148,19 +150,21 @@ func (l *Layer) With(gone []string, more map[string]Indexed) *Layer {
 }
 
 func (l *Layer) set(path string, d *Indexed) {
-	l.count(l.of(path), -1)
-	l.count(d, 1)
+	l.count(path, l.of(path), -1)
+	l.count(path, d, 1)
 	l.over[path] = d
 }
 
-func (l *Layer) count(d *Indexed, by int) {
+func (l *Layer) count(path string, d *Indexed, by int) {
+	const head = 500 // of a document's entry in maps
 	if d != nil {
+		l.bytes += int64(by) * int64(head+len(path)+d.size)
 		l.documents, l.chunks, l.pending = l.documents+by, l.chunks+by*d.entry.Chunks, l.pending+by*d.entry.pending()
 	}
 }
 
-// Len returns how many documents the layer has.
-func (l *Layer) Len() int { return l.documents }
+// Bytes is about how much memory the layer takes, if its documents were read as JSON.
+func (l *Layer) Bytes() int64 { return l.bytes }
 
 // of returns a document, or nil.
 func (l *Layer) of(path string) *Indexed {

@@ -62,8 +62,7 @@ func equalLayer(t *testing.T, want map[string]Indexed, got *Layer) {
 	}
 	require.Equal(t, want, has)
 	fresh := NewLayer(want)
-	require.Equal(t, [3]int{fresh.documents, fresh.chunks, fresh.pending}, [3]int{got.documents, got.chunks, got.pending})
-	require.Equal(t, len(want), got.Len())
+	require.Equal(t, [4]int{len(want), fresh.chunks, fresh.pending, int(fresh.bytes)}, [4]int{got.documents, got.chunks, got.pending, int(got.Bytes())})
 	said, freshSaid := map[string]Said{}, map[string]Said{}
 	got.addSaid(said)
 	fresh.addSaid(freshSaid)

@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/memcore/memcore/core"
@@ -21,88 +19,18 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// A cache keeps what questions need of scopes in memory, but texts; of vectors their codes. Each
-// question asks what changed, so it is never stale.
-type cache struct {
-	mu    sync.Mutex
-	bytes int64
-	most  int64
-	held  *lru.LRU[int64, *held] // by scope
-}
-
-// A held is what is kept of a scope. It is never changed, but for loading.
+// What a node holds of a scope is what questions need, but texts; of vectors their codes. It is never
+// changed.
 type held struct {
-	loading sync.Mutex // held by the one who reads all of it
-	model   string     // fingerprint of the embedder; "" if nobody asks for vectors
-	seen    string     // the snapshot of the last look; "" before the first
-	server  string     // where it looked
+	model   string // fingerprint of the embedder; "" if nobody asks for vectors
+	seen    string // the snapshot of the last look; "" before the first
+	server  string // where it looked
 	looked  time.Time
 	part    *keyword.Part
 	codes   *flat.Part
 	layer   *core.Layer
 	changed int64 // the last change
-}
-
-// bytesOfDocument is about what a core.Layer keeps of one.
-const bytesOfDocument = 1 << 10
-
-func (h *held) bytes() int64 {
-	if h.isNew() {
-		return 0
-	}
-	return h.part.Bytes() + h.codes.Bytes() + int64(h.layer.Len())*bytesOfDocument
-}
-
-func newCache(most int64) *cache {
-	c := &cache{most: most}
-	c.held, _ = lru.NewLRU(1<<20, func(_ int64, h *held) { c.bytes -= h.bytes() }) // fails for sizes below 1
-	return c
-}
-
-// removalsKept is how old a held may be: what was removed before is no longer known.
-const removalsKept = 23 * time.Hour
-
-// of returns what is held of scopes.
-func (c *cache) of(scopes []int64, model string) []*held {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := make([]*held, len(scopes))
-	for i, scope := range scopes {
-		h, ok := c.held.Get(scope)
-		if !ok || !h.isNew() && (h.model != model || time.Since(h.looked) > removalsKept) {
-			c.held.Remove(scope)
-			h = &held{model: model}
-			c.held.Add(scope, h)
-		}
-		all[i] = h
-	}
-	return all
-}
-
-// anew is of, without what was held before.
-func (c *cache) anew(scopes []int64, before []*held, model string) []*held {
-	c.mu.Lock()
-	for i, scope := range scopes {
-		if now, ok := c.held.Peek(scope); ok && now == before[i] {
-			c.held.Remove(scope)
-		}
-	}
-	c.mu.Unlock()
-	return c.of(scopes, model)
-}
-
-// keep replaces what is held of a scope, unless another has.
-func (c *cache) keep(scope int64, before, after *held) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now, ok := c.held.Peek(scope); !ok || now != before {
-		return
-	}
-	c.bytes += after.bytes() - before.bytes()
-	c.held.Add(scope, after)
-	for c.bytes > c.most && c.held.Len() > 1 {
-		c.held.RemoveOldest()
-	}
+	bytes   int64
 }
 
 // never is a snapshot that sees nothing.
@@ -193,38 +121,64 @@ func (db *DB) digests(ctx context.Context, s session, paths []string) (map[strin
 
 // look returns what scopes hold now, by one state of the database. What is not held at all may take
 // longer than one question: it is read for the next ones, too, if this one ends.
-func (db *DB) look(ctx context.Context, s session, model string) ([]*held, error) {
-	before := db.cache.of(s.scopes, model)
-	if !slices.ContainsFunc(before, (*held).isNew) {
-		now, err := db.update(ctx, s, model, before, false)
-		if !errors.Is(err, errOtherServer) {
+func (db *DB) look(ctx context.Context, s session, model string) (now []*held, err error) {
+	for tries := range maxLooks {
+		var before []*held
+		if before, err = db.heldOf(ctx, s, model); err == nil {
+			now, err = db.update(ctx, s, model, before, tries > 0)
+		}
+		switch {
+		case errors.Is(err, errOtherServer): // all is read again, as what is not held
+			db.cache.forget(s.scopes, before)
+		case errors.Is(err, errNoRoom):
+			select {
+			case <-time.After(pauseForRoom << tries):
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		default:
 			return now, err
 		}
-		before = db.cache.anew(s.scopes, before, model)
 	}
-	type answer struct {
-		now []*held
-		err error
-	}
-	found := make(chan answer, 1)
-	go func() {
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), maxStatement)
-		defer stop()
-		for _, h := range before { // one reads all of a scope, the others then what has changed
-			if h.isNew() {
-				h.loading.Lock()
-				defer h.loading.Unlock()
+	return nil, err
+}
+
+// maxLooks bounds how often a question looks again, pauseForRoom how soon.
+const (
+	maxLooks     = 4
+	pauseForRoom = 50 * time.Millisecond
+)
+
+// heldOf returns what is held of scopes. One who asks first reads it, for all who ask meanwhile.
+func (db *DB) heldOf(ctx context.Context, s session, model string) ([]*held, error) {
+	all := db.cache.of(s.scopes, model)
+	bytes := int64(0)
+	for i, scope := range s.scopes {
+		if all[i].isNew() {
+			if db.cache.isRefused(scope) {
+				return nil, ErrMemory
+			}
+			reading := db.cache.first.DoChan(fmt.Sprint(scope, " ", model), func() (any, error) {
+				ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), maxStatement)
+				defer stop()
+				now, err := db.update(ctx, session{s.tenant, []int64{scope}}, model, []*held{all[i]}, true)
+				return now, db.cache.note(scope, err)
+			})
+			select {
+			case read := <-reading:
+				if read.Err != nil {
+					return nil, read.Err
+				}
+				all[i] = read.Val.([]*held)[0]
+			case <-ctx.Done():
+				return nil, ctx.Err()
 			}
 		}
-		now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model), true)
-		found <- answer{now, err}
-	}()
-	select {
-	case a := <-found:
-		return a.now, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		if bytes += all[i].bytes; bytes > db.cache.most {
+			return nil, ErrMemory
+		}
 	}
+	return all, nil
 }
 
 // lookTogether calls do with what scopes hold now, and a context in which all that is read is of the
@@ -239,30 +193,26 @@ func (db *DB) lookTogether(ctx context.Context, s session, model string, do func
 	})
 }
 
-func (h *held) isNew() bool { return h.seen == "" }
-
 // errOtherServer means that what is held was read of another server.
 var errOtherServer = errors.New("the database is another one than before")
 
 // update returns what scopes hold after what has changed since. Of another server it reads all again,
 // or is errOtherServer.
-func (db *DB) update(ctx context.Context, s session, model string, before []*held, again bool) ([]*held, error) {
+func (db *DB) update(ctx context.Context, s session, model string, before []*held, again bool) (now []*held, err error) {
 	since := slices.Clone(before)
-	var found changes
 	for known := false; !known; {
-		seen := make([]string, len(since))
-		for i, h := range since {
-			if seen[i] = h.seen; h.isNew() {
-				seen[i] = never
-			}
+		r := newReading(db.cache, model, s.scopes, since)
+		err = db.changes(ctx, s, r)
+		if err == nil {
+			now, err = r.finish(s.scopes)
 		}
-		var err error
-		if found, err = db.changes(ctx, s, model, seen); err != nil {
+		db.cache.end(r)
+		if err != nil {
 			return nil, err
 		}
 		known = true
 		for i, h := range since {
-			if !h.isNew() && h.server != found.server {
+			if !h.isNew() && h.server != r.server {
 				if !again {
 					return nil, errOtherServer
 				}
@@ -270,9 +220,7 @@ func (db *DB) update(ctx context.Context, s session, model string, before []*hel
 			}
 		}
 	}
-	now := make([]*held, len(before))
 	for i, scope := range s.scopes {
-		now[i] = since[i].with(found.of[scope], found, model)
 		db.cache.keep(scope, before[i], now[i])
 	}
 	return now, nil
@@ -282,25 +230,10 @@ func (db *DB) update(ctx context.Context, s session, model string, before []*hel
 // started again, and one that went on after the crash of a connection, which resets its statistics.
 const serverID = `concat(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time(), pg_is_in_recovery(), inet_server_addr(), 'memcore.document'::regclass::oid)`
 
-// changes are those of scopes since snapshots.
-type changes struct {
-	snapshot, server string
-	model            int16 // number of the embedder, 0 for none
-	of               map[int64]*change
-}
-
-// A change is that of a scope.
-type change struct {
-	gone    []string
-	changed map[string]documentState
-	members []keyword.Member
-	vectors []flat.Member
-	last    int64
-}
-
 // A documentState is what a document says of itself.
 type documentState struct {
 	indexed         core.Indexed
+	bytes           int
 	model           int16 // number, 0 for none
 	chunks, waiting int
 }
@@ -309,18 +242,17 @@ type documentState struct {
 // number here, as an index is only asked by functions that row-level security takes for safe.
 const sinceThen = `x.scope = k.scope and x.xid >= k.least and not pg_visible_in_snapshot(x.xid::text::xid8, k.seen::pg_snapshot)`
 
-func (db *DB) changes(ctx context.Context, s session, model string, seen []string) (changes, error) {
-	found := changes{of: map[int64]*change{}}
-	for _, scope := range s.scopes {
-		found.of[scope] = &change{changed: map[string]documentState{}}
-	}
-	stale := map[int64][]string{} // IDs of records whose words another release has analysed
-	least := make([]int64, len(seen))
-	for i, snapshot := range seen {
-		number, _, _ := strings.Cut(snapshot, ":")
+// changes reads what has changed in scopes since they were read.
+func (db *DB) changes(ctx context.Context, s session, r *reading) error {
+	seen, least := make([]string, len(s.scopes)), make([]int64, len(s.scopes))
+	for i, scope := range s.scopes {
+		if seen[i] = r.of[scope].seen; seen[i] == "" {
+			seen[i] = never
+		}
+		number, _, _ := strings.Cut(seen[i], ":")
 		var err error
 		if least[i], err = strconv.ParseInt(number, 10, 64); err != nil {
-			return found, fmt.Errorf("snapshot %q of the database: %w", snapshot, err)
+			return fmt.Errorf("snapshot %q of the database: %w", seen[i], err)
 		}
 	}
 	err := db.read(ctx, s, func(b *pgx.Batch) {
@@ -328,39 +260,30 @@ func (db *DB) changes(ctx context.Context, s session, model string, seen []strin
 		if slices.Contains(seen, never) {
 			b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, maxStatement.Milliseconds()))
 		}
-		b.Queue(`select pg_current_snapshot()::text, `+serverID+`, coalesce(`+modelNumber("$1")+`, 0)`, model).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&found.snapshot, &found.server, &found.model)
+		b.Queue(`select pg_current_snapshot()::text, `+serverID+`, coalesce(`+modelNumber("$1")+`, 0)`, r.model).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&r.snapshot, &r.server, &r.number)
 		})
 		b.Queue(`select x.scope, x.path, x.xid`+since+`removal x on `+sinceThen, s.scopes, seen, least).Query(func(rows pgx.Rows) error {
-			var scope int64
+			var scope, xid int64
 			var path string
-			var xid int64
-			_, err := pgx.ForEachRow(rows, []any{&scope, &path, &xid}, func() error {
-				c := found.of[scope]
-				c.gone, c.last = append(c.gone, unescaped(path)), max(c.last, xid)
-				return nil
-			})
+			_, err := pgx.ForEachRow(rows, []any{&scope, &path, &xid}, func() error { return r.document(scope, xid, unescaped(path), nil) })
 			return err
 		})
 		b.Queue(`select x.scope, x.path, x.indexed, coalesce(x.model, 0), x.chunks, x.waiting, x.xid`+since+`document x on `+sinceThen, s.scopes, seen, least).Query(func(rows pgx.Rows) error {
-			var scope int64
+			var scope, xid int64
 			var path string
-			var xid int64
 			var indexed []byte
 			var d documentState
 			_, err := pgx.ForEachRow(rows, []any{&scope, &path, &indexed, &d.model, &d.chunks, &d.waiting, &xid}, func() error {
-				c := found.of[scope]
-				path = unescaped(path)
-				c.gone, c.last = append(c.gone, path), max(c.last, xid)
+				path := unescaped(path)
 				if indexed == nil {
-					return nil
+					return r.document(scope, xid, path, nil)
 				}
-				d.indexed = core.Indexed{}
+				d.indexed, d.bytes = core.Indexed{}, len(indexed)
 				if err := json.Unmarshal(indexed, &d.indexed); err != nil {
 					return fmt.Errorf("document %.200q: %w: %w", path, store.ErrCorrupt, err)
 				}
-				c.changed[path] = d
-				return nil
+				return r.document(scope, xid, path, &d)
 			})
 			return err
 		})
@@ -375,63 +298,42 @@ func (db *DB) changes(ctx context.Context, s session, model string, seen []strin
 					m.Time = at.UTC()
 				}
 				if m.Words, err = keyword.DecodeWords(packed); errors.Is(err, keyword.ErrWords) {
-					stale[scope] = append(stale[scope], m.ID)
+					r.of[scope].stale = append(r.of[scope].stale, m.ID)
 					return nil
 				}
 				if err != nil {
 					return fmt.Errorf("words of a record of %.200q: %w", m.Path, err)
 				}
-				found.of[scope].members = append(found.of[scope].members, m)
-				return nil
+				return r.record(scope, m, len(packed))
 			})
 			return err
 		})
-		if model != "" {
+		if r.model != "" {
 			queueCodes(b, `select v.scope, v.id, v.path, v.kind, v.visibility, v.time, vector_send(v.vector)`+since+`document x on `+sinceThen+`
-				join embedding v on v.scope = x.scope and v.path = x.path and v.model = `+modelNumber("$4"), found.of, s.scopes, seen, least, model)
+				join embedding v on v.scope = x.scope and v.path = x.path and v.model = `+modelNumber("$4"), r, s.scopes, seen, least, r.model)
 		}
 	})
-	for scope, ids := range stale {
-		if err == nil {
-			err = db.analyse(ctx, session{s.tenant, []int64{scope}}, ids, found.of[scope])
+	for scope, of := range r.of {
+		for ids := range slices.Chunk(of.stale, maxAnalysed) {
+			if err == nil {
+				err = db.analyse(ctx, session{s.tenant, []int64{scope}}, ids, r)
+			}
 		}
-	}
-	return found, err
-}
-
-// analyse adds records whose words this release cannot read.
-func (db *DB) analyse(ctx context.Context, s session, ids []string, c *change) error {
-	records, err := db.records(ctx, s, `r.id = any ($2)`, ids)
-	for i, w := range keyword.Analyse(records) {
-		r := records[i]
-		c.members = append(c.members, keyword.Member{ID: r.ID, Path: r.Path, Kind: r.Kind, Scope: r.Scope, Time: r.Time, Words: w})
 	}
 	return err
 }
 
-// with returns what is held after a change.
-func (h *held) with(c *change, found changes, model string) *held {
-	now := &held{model: model, seen: found.snapshot, server: found.server, looked: time.Now(), part: h.part, codes: h.codes, layer: h.layer, changed: h.changed}
-	if now.layer == nil {
-		now.layer = core.NewLayer(nil)
-	}
-	if len(c.gone) == 0 {
-		return now
-	}
-	more := map[string]core.Indexed{}
-	for path, d := range c.changed {
-		waiting := d.waiting
-		if d.model != found.model { // its vectors are another embedder's, or there are none
-			waiting = d.chunks
+// maxAnalysed bounds the texts that are in memory to be analysed.
+const maxAnalysed = 1_000
+
+// analyse reads records whose words this release cannot read.
+func (db *DB) analyse(ctx context.Context, s session, ids []string, r *reading) error {
+	records, err := db.records(ctx, s, `r.id = any ($2)`, ids)
+	for i, w := range keyword.Analyse(records) {
+		if err == nil {
+			one := records[i]
+			err = r.record(s.scopes[0], keyword.Member{ID: one.ID, Path: one.Path, Kind: one.Kind, Scope: one.Scope, Time: one.Time, Words: w}, len(one.Text))
 		}
-		if model == "" { // nobody asks for vectors
-			waiting = 0
-		}
-		more[path] = d.indexed.WithPending(waiting)
 	}
-	now.layer = now.layer.With(c.gone, more)
-	now.part = now.part.With(keyword.PartChange{Paths: c.gone, Members: c.members})
-	now.codes = now.codes.With(c.gone, c.vectors)
-	now.changed = c.last
-	return now
+	return err
 }

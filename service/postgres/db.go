@@ -35,7 +35,7 @@ import (
 type Options struct {
 	Connections int           // of the pool, at most; 0 is 16
 	Timeout     time.Duration // of each statement; 0 is 30 s
-	CacheBytes  int64         // of words and vectors in memory, at most; 0 is 256 MB
+	CacheBytes  int64         // of words and vectors in memory, at most; 0 is half of GOMEMLIMIT, or 256 MB
 	Logger      *slog.Logger  // nil is slog.Default()
 }
 
@@ -72,7 +72,7 @@ func Open(ctx context.Context, dsn string, o Options) (*DB, error) {
 		o.Timeout = 30 * time.Second
 	}
 	if o.CacheBytes <= 0 {
-		o.CacheBytes = 256 << 20
+		o.CacheBytes = defaultCacheBytes()
 	}
 	db := &DB{log: o.Logger, timeout: o.Timeout, cache: newCache(o.CacheBytes), shares: shares{most: o.Connections, held: map[int64]int{}}}
 	config.MaxConns = int32(o.Connections)

@@ -38,9 +38,8 @@ func codesOf(now []*held) (all []*flat.Part) {
 	return all
 }
 
-// queueCodes queues a statement that returns vectors, and adds their codes to the changes of
-// scopes.
-func queueCodes(b *pgx.Batch, statement string, of map[int64]*change, arguments ...any) {
+// queueCodes queues a statement that returns vectors, whose codes r gets.
+func queueCodes(b *pgx.Batch, statement string, r *reading, arguments ...any) {
 	b.Queue(statement, arguments...).Query(func(rows pgx.Rows) error {
 		var scope int64
 		var m flat.Member
@@ -58,8 +57,7 @@ func queueCodes(b *pgx.Batch, statement string, of map[int64]*change, arguments 
 				vector = append(vector, math.Float32frombits(binary.BigEndian.Uint32(rest)))
 			}
 			m.Code = flat.NewCode(vector)
-			of[scope].vectors = append(of[scope].vectors, m)
-			return nil
+			return r.vector(scope, m)
 		})
 		return err
 	})

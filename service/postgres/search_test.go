@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/internal/kind"
@@ -104,6 +105,65 @@ func TestContentsSeeLateCommits(t *testing.T) {
 	require.Equal(t, []string{"tea", "tea later"}, w.matching(w.db, p, "tea"))
 	require.NoError(t, tx.Commit(t.Context()))
 	require.Equal(t, []string{"tea later"}, w.matching(w.db, p, "tea"))
+}
+
+// A scope that is too large for a node is refused there, and costs others nothing.
+func TestAScopeLargerThanTheMemory(t *testing.T) {
+	w := newWorld(t)
+	w.put(w.as("ann"), "a.md", "tea")
+	w.put(w.as("ann"), "~/.beans/a.md", strings.TrimSuffix(strings.Repeat("tea of ann\n", 800), "\n"))
+	small, err := postgres.Open(t.Context(), w.node, postgres.Options{CacheBytes: 60 << 10})
+	require.NoError(t, err)
+	defer small.Close()
+	require.Len(t, w.matching(w.db, w.as("ann"), "tea"), 100)
+	for range 3 {
+		_, err = small.Contents(t.Context(), w.as("ann"), embedder)
+		require.ErrorIs(t, err, postgres.ErrMemory)
+		require.Equal(t, []string{"tea"}, w.matching(small, w.as("bob"), "tea"))
+	}
+	// Several that are too large together are refused, too.
+	for _, team := range []string{"one", "two", "three"} {
+		w.put(w.as("bob", team), "@"+team+"/a.md", strings.TrimSuffix(strings.Repeat("tea of "+team+"\n", 150), "\n"))
+		require.Len(t, w.near(small, w.as("bob", team), "tea"), 100)
+	}
+	_, err = small.Contents(t.Context(), w.as("bob", "one", "two", "three"), embedder)
+	require.ErrorIs(t, err, postgres.ErrMemory)
+}
+
+// Those who ask at the same moment for what a node does not hold share one reading of it.
+func TestAScopeIsReadOnce(t *testing.T) {
+	w := newWorld(t)
+	w.put(w.as("ann"), "a.md", "tea")
+	p := w.as("ann")
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(context.Background())
+	begun, err := c.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = begun.Exec(t.Context(), `lock table memcore.record`)
+	require.NoError(t, err)
+	var asking sync.WaitGroup
+	for range 6 {
+		asking.Go(func() {
+			c, err := w.db.Contents(context.Background(), p, embedder)
+			if assert.NoError(t, err) {
+				m, err := c.Keywords.Match(context.Background(), "tea", 9, store.Filter{})
+				assert.NoError(t, err)
+				assert.Len(t, m.Hits, 1)
+			}
+		})
+	}
+	waiting := func() (n int) {
+		require.NoError(t, c.QueryRow(t.Context(), `select count(*) from pg_locks where not granted`).Scan(&n))
+		return n
+	}
+	require.Eventually(t, func() bool { return waiting() > 0 }, time.Minute, time.Millisecond)
+	for range 30 {
+		require.Equal(t, 1, waiting())
+		time.Sleep(10 * time.Millisecond)
+	}
+	require.NoError(t, begun.Rollback(t.Context()))
+	asking.Wait()
 }
 
 // Readers beside writers see whole documents, and what was written before they asked.

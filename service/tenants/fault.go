@@ -42,6 +42,10 @@ func hide(log *slog.Logger, err error) error {
 	if errors.Is(err, postgres.ErrBusy) {
 		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: postgres.ErrBusy.Error()}
 	}
+	if errors.Is(err, postgres.ErrMemory) {
+		log.Warn("a question was refused", "error", err)
+		return &httpapi.Error{Status: http.StatusInsufficientStorage, Message: postgres.ErrMemory.Error()}
+	}
 	if err == nil || errors.As(err, &answer) || errors.As(err, &hidden) || errors.As(err, &needed) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, service.ErrKey) || errors.Is(err, httpapi.ErrClosed) {
 		return err
