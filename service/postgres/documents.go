@@ -204,7 +204,7 @@ func (db *DB) History(ctx context.Context, p Principal, path string, before int6
 
 // Past returns the changes that take what a principal sees back to a version, with Path, Base, and
 // Text or Gone. What else a Change needs is the caller's to make. A document whose text of then was
-// forgotten stays as it is.
+// forgotten, or may have made room for others, stays as it is.
 func (db *DB) Past(ctx context.Context, p Principal, version int64) (changes []Change, err error) {
 	s := p.session()
 	var position, oldest int64
@@ -213,9 +213,9 @@ func (db *DB) Past(ctx context.Context, p Principal, version int64) (changes []C
 		b.Queue(`select coalesce(max(oldest), 0) from scope where id = any ($1)`, s.scopes).QueryRow(func(row pgx.Row) error { return row.Scan(&oldest) })
 		b.Queue(`with former as (select scope, path, number, text from revision
 				where scope = any ($1) and number <= $2 and not gone and (replaced is null or replaced > $2)),
-			current as (select scope, path, revision from document where scope = any ($1))
+			current as (select d.scope, d.path, d.revision, s.short from document d join scope s on s.id = d.scope where d.scope = any ($1))
 			select path, coalesce(c.revision, 0), coalesce(f.text, ''), f.number is null from former f full join current c using (scope, path)
-			where f.number is distinct from c.revision and (f.number is null or f.text is not null)`, s.scopes, version).Query(func(rows pgx.Rows) error {
+			where f.number is distinct from c.revision and case when f.number is null then c.short <= $2 else f.text is not null end`, s.scopes, version).Query(func(rows pgx.Rows) error {
 			changes, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Change, err error) {
 				err = row.Scan(&c.Path, &c.Base, &c.Text, &c.Gone)
 				c.Path, c.Text = unescaped(c.Path), unescaped(c.Text)
@@ -275,15 +275,16 @@ func (db *DB) Export(ctx context.Context, tenant int64, scopes []Scope) iter.Seq
 // Usage is what a tenant has.
 type Usage struct {
 	Documents   int
-	Bytes, Kept int64 // Kept are of replaced and removed texts
+	Bytes, Kept int64 // Kept is what replaced and removed revisions take
 }
 
 // Usage counts what a tenant has.
 func (db *DB) Usage(ctx context.Context, tenant int64) (u Usage, err error) {
 	err = db.read(ctx, session{tenant: tenant}, func(b *pgx.Batch) {
-		b.Queue(sumUsage, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&u.Documents, &u.Bytes, &u.Kept) })
+		b.Queue(sumUsage, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&u.Documents, &u.Bytes) })
+		b.Queue(`select coalesce(sum(bytes), 0)::bigint from history where tenant = $1`, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&u.Kept) })
 	})
 	return u, err
 }
 
-const sumUsage = `select coalesce(sum(documents), 0)::bigint, coalesce(sum(bytes), 0)::bigint, coalesce(sum(kept), 0)::bigint from usage where tenant = $1`
+const sumUsage = `select coalesce(sum(documents), 0)::bigint, coalesce(sum(bytes), 0)::bigint from usage where tenant = $1`

@@ -669,11 +669,11 @@ func TestVersionsAreOfATenant(t *testing.T) {
 	writers.Wait()
 }
 
-// What is only kept has a limit, too: the oldest goes.
+// What is only kept has a limit, too: the oldest goes that the writer wrote.
 func TestHistoryIsBounded(t *testing.T) {
 	w := newWorld(t)
 	limited := written
-	limited.MaxBytes = 100
+	limited.MaxBytes = 800
 	text := func(i int) string { return fmt.Sprintf("%040d", i) }
 	version := int64(0)
 	for i := range 5 {
@@ -686,11 +686,13 @@ func TestHistoryIsBounded(t *testing.T) {
 	require.Len(t, history, 3, "two of 40 bytes, and the document")
 	u, err := w.db.Usage(t.Context(), w.acme.ID)
 	require.NoError(t, err)
-	require.Equal(t, postgres.Usage{Documents: 1, Bytes: 40, Kept: 80}, u)
-	_, err = w.db.Past(t.Context(), w.as("ann"), history[0].Version-1)
-	require.Equal(t, kind.BadInput, kind.Of(err), err)
-	_, err = w.db.Past(t.Context(), w.as("ann"), history[0].Version)
+	require.Equal(t, postgres.Usage{Documents: 1, Bytes: 40, Kept: 2 * (40 + 300 + 3*int64(len("a.md")))}, u, "a row counts as much as its text")
+	past, err := w.db.Past(t.Context(), w.as("ann"), history[0].Version-1)
 	require.NoError(t, err)
+	require.Empty(t, past, "the document is not removed because nobody knows what it was")
+	past, err = w.db.Past(t.Context(), w.as("ann"), history[0].Version)
+	require.NoError(t, err)
+	require.Len(t, past, 1)
 
 	c, err := pgx.Connect(t.Context(), w.owner)
 	require.NoError(t, err)
@@ -702,13 +704,14 @@ func TestHistoryIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	u, err = w.db.Usage(t.Context(), w.acme.ID)
 	require.NoError(t, err)
-	require.Zero(t, u, "what has expired and what was forgotten does not count")
+	left := postgres.Usage{Kept: 2 * (300 + 3*int64(len("a.md")))}
+	require.Equal(t, left, u, "what has expired does not count, of what was forgotten the rows do")
 	w.put(w.as("ann"), "~/.beans/a.md", "one")
 	w.put(w.as("ann"), "~/.beans/a.md", "again")
 	require.NoError(t, w.db.Tenants().DeleteUser(t.Context(), w.acme.ID, "ann"))
 	u, err = w.db.Usage(t.Context(), w.acme.ID)
 	require.NoError(t, err)
-	require.Zero(t, u)
+	require.Equal(t, left, u)
 }
 
 // A write that has lost ends on the server, too: what follows in it waits for nobody there.
@@ -730,4 +733,87 @@ func TestAWriteThatHasLostEnds(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrChanged)
 	require.NoError(t, ctx.Err())
 	require.NoError(t, begun.Rollback(t.Context()))
+}
+
+// Nobody makes room in the history at the cost of others, be it by large texts, by many that are empty
+// or by removals, in what all share or elsewhere.
+func TestHistoriesOfUsersAreApart(t *testing.T) {
+	w := newWorld(t)
+	limited := written
+	limited.MaxBytes = 40_000
+	write := func(user string, c postgres.Change) int64 {
+		by := limited
+		by.By = user + "/key"
+		versions, err := w.db.Write(t.Context(), w.as(user), []postgres.Change{c}, by)
+		require.NoError(t, err)
+		return versions[0]
+	}
+	anns, last := map[int64]string{}, int64(0)
+	for i := range 20 {
+		text := fmt.Sprint("of ann ", i)
+		last = write("ann", postgres.Change{Path: "a.md", Text: text, Base: last})
+		anns[last] = text
+	}
+	own := write("ann", postgres.Change{Path: "~/.beans/a.md", Text: "mine"})
+	write("ann", postgres.Change{Path: "~/.beans/a.md", Text: "mine again", Base: own})
+
+	taken := write("bob", postgres.Change{Path: "a.md", Text: "of bob", Base: last})
+	large, version := strings.Repeat("x", 9_000), int64(0)
+	for range 20 {
+		version = write("bob", postgres.Change{Path: "large.md", Text: large, Base: version})
+	}
+	for i := range 300 {
+		at := write("bob", postgres.Change{Path: fmt.Sprint(i, ".md")})
+		write("bob", postgres.Change{Path: fmt.Sprint(i, ".md"), Base: at, Gone: true})
+	}
+	for i := range 300 {
+		taken = write("bob", postgres.Change{Path: "a.md", Text: fmt.Sprint(i), Base: taken, Forget: i%2 == 1 && i > 250})
+		if i == 250 {
+			history, _, _, err := w.db.History(t.Context(), w.as("ann"), "a.md", last+1, 100)
+			require.NoError(t, err)
+			require.Len(t, history, len(anns))
+			past, err := w.db.Past(t.Context(), w.as("ann"), last)
+			require.NoError(t, err)
+			require.Contains(t, past, postgres.Change{Path: "a.md", Text: anns[last], Base: taken})
+		}
+	}
+	past, err := w.db.Past(t.Context(), w.as("ann"), own)
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(past, func(c postgres.Change) bool { return c.Path == "~/.beans/a.md" && c.Text == "mine" }))
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(t.Context())
+	var rows, kept, counted int64
+	require.NoError(t, c.QueryRow(t.Context(), `select count(*), sum(size), (select sum(bytes) from memcore.history) from memcore.revision where expires is not null`).Scan(&rows, &kept, &counted))
+	require.Equal(t, kept, counted)
+	require.LessOrEqual(t, kept, limited.MaxBytes)
+	require.Less(t, rows, limited.MaxBytes/300)
+
+	// Many who write at the limit at the same moment do not wait for each other for ever.
+	var writers sync.WaitGroup
+	for i := range 6 {
+		writers.Go(func() {
+			p, by := w.as("bob", "ops"), limited
+			by.By = "bob/key"
+			for n := range 20 {
+				var changes []postgres.Change
+				for _, path := range []string{"%d/%d.md", "@ops/%d/%d.md", "~/.beans/%d/%d.md"} {
+					changes = append(changes, postgres.Change{Path: fmt.Sprintf(path, i, n), Text: "x"})
+				}
+				versions, err := w.db.Write(t.Context(), p, changes, by)
+				if !assert.NoError(t, err) {
+					return
+				}
+				for j := range changes {
+					changes[j].Base, changes[j].Gone = versions[j], true
+				}
+				_, err = w.db.Write(t.Context(), w.as("bob", "ops"), changes, by)
+				assert.NoError(t, err)
+			}
+		})
+	}
+	writers.Wait()
+	u, err := w.db.Usage(t.Context(), w.acme.ID)
+	require.NoError(t, err)
+	require.LessOrEqual(t, u.Kept, limited.MaxBytes+limited.MaxBytes/4, "they do not see each other's growth")
 }

@@ -161,6 +161,7 @@ func (all Tenants) Scopes(ctx context.Context, tenant int64) (scopes []Scope, er
 func (all Tenants) Delete(ctx context.Context, id int64) error {
 	return all.deleteScopes(ctx, id, "", "", func(b *pgx.Batch, _ *int64) {
 		b.Queue(`delete from usage where tenant = $1`, id)
+		b.Queue(`delete from history where tenant = $1`, id)
 		b.Queue(`delete from tenant where id = $1`, id).Exec(changedOne(errNoTenant(id)))
 	})
 }
@@ -197,10 +198,11 @@ func (all Tenants) deleteScopes(ctx context.Context, tenant int64, of ScopeKind,
 		b.Queue(`select set_config('memcore.scopes', (select coalesce(array_agg(id), '{}')::text from scope
 			where tenant = $1 and ($2 = '' or kind = $2 and name = $3)), true)`, tenant, of, name)
 		const these = `scope = any (current_setting('memcore.scopes')::bigint[])`
-		b.Queue(`with r as (delete from revision where `+these+` returning bytes, text is not null as counts, replaced is null and not gone as current)
-			insert into usage (tenant, part, documents, bytes, kept)
-			select $1, 0, -count(*) filter (where current), -coalesce(sum(bytes) filter (where current), 0), -coalesce(sum(bytes) filter (where not current), 0) from r where counts
-			on conflict (tenant, part) do update set documents = usage.documents + excluded.documents, bytes = usage.bytes + excluded.bytes, kept = usage.kept + excluded.kept`, tenant)
+		b.Queue(`select set_config('memcore.number', '0', true)`) // nobody else writes
+		b.Queue(`with r as (delete from revision where `+these+` returning bytes, writer, size, expires),
+			h as (`+charge(`r where expires is not null`, `-size`)+`)
+			insert into usage (tenant, part, documents, bytes) select $1, 0, -count(*), -coalesce(sum(bytes), 0) from r where expires is null
+			on conflict (tenant, part) do update set documents = usage.documents + excluded.documents, bytes = usage.bytes + excluded.bytes`, tenant)
 		for _, table := range contentTables {
 			b.Queue(`delete from ` + table + ` where ` + these)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,7 +44,8 @@ type Write struct {
 	// Cut is the fingerprint of what made the records (core.Cutter).
 	Cut string
 	// MaxDocuments and MaxBytes of the tenant; 0 and less are no limit. What is replaced and removed
-	// may have MaxBytes more: of it the oldest goes.
+	// may take MaxBytes more, or an eighth of it by who writes: then the oldest of what they wrote goes,
+	// and nothing of others.
 	MaxDocuments int
 	MaxBytes     int64
 	// Keep is how long what is replaced stays in the history.
@@ -90,7 +92,7 @@ func (db *DB) Write(ctx context.Context, p Principal, changes []Change, w Write)
 		for _, i := range order {
 			queueChange(b, scopes[i], changes[i], w, &versions[i])
 		}
-		w.queueUsage(b, p.Tenant.ID, p.session().scopes)
+		w.queueUsage(b, p.Tenant.ID, p.session().scopes, len(changes))
 	})
 	return versions, err
 }
@@ -133,6 +135,14 @@ func add(name, more string) string {
 	return `set_config('memcore.` + name + `', (coalesce(nullif(current_setting('memcore.` + name + `', true), ''), '0')::bigint + ` + more + `)::text, true)`
 }
 
+// charge adds to what revisions of writers take in the history, in the part of usage that no other
+// changes at the same time.
+func charge(from, size string) string {
+	return `insert into history as h (tenant, writer, part, bytes)
+		select current_setting('memcore.tenant')::bigint, writer, current_setting('memcore.number')::bigint % 256, sum(` + size + `) from ` + from + ` group by writer
+		on conflict (tenant, writer, part) do update set bytes = h.bytes + excluded.bytes`
+}
+
 // lostState is the code of memcore.lost, which ends the transaction of a change without its base on the
 // server, too. What follows in the batch would take locks of a document that another changes.
 const lostState = "MC001"
@@ -163,24 +173,24 @@ func queueChange(b *pgx.Batch, scope int64, c Change, w Write, version *int64) {
 		"indexed": c.Indexed, "digest": c.Digest, "model": w.Embedder, "chunks": len(c.Records), "waiting": waiting, "cut": w.Cut}
 	statement := `with n as (select ` + add("number", "256") + `::bigint as number), d as (` + document + `),
 		r as (insert into revision (number, scope, path, text, bytes, gone, by_whom, expires)
-			select n.number, @scope, @path, @text, @bytes, @gone, @by, case when @gone then now() + @keep::interval end from n, d),
-		o as (update revision set replaced = n.number, expires = now() + @keep::interval from n, d where revision.number = @base and scope = @scope returning bytes)
-		select coalesce((select n.number from d), memcore.lost()), ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@bytes - coalesce((select bytes from o), 0)") + `, ` + add("kept", "coalesce((select bytes from o), 0)") + ` from n`
+			select n.number, @scope, @path, @text, @bytes, @gone, @by, case when @gone then now() + @keep::interval end from n, d returning writer, size),
+		o as (update revision set replaced = n.number, expires = now() + @keep::interval from n, d where revision.number = @base and scope = @scope returning bytes, writer, size),
+		h as (` + charge(`(select writer, size from o union all select writer, size from r where @gone) u`, `size`) + `)
+		select coalesce((select n.number from d), memcore.lost()), ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@bytes - coalesce((select bytes from o), 0)") + ` from n`
 	if c.Same {
 		statement = `with d as (update document set indexed = @indexed, digest = @digest, model = ` + modelNumber("@model") + `, cut = @cut, xid = default
 			where scope = @scope and path = @path and revision = @base returning revision)
-		select coalesce((select revision from d), memcore.lost()), ` + add("documents", "0") + `, ` + add("bytes", "0") + `, ` + add("kept", "0")
+		select coalesce((select revision from d), memcore.lost()), ` + add("documents", "0") + `, ` + add("bytes", "0")
 	}
 	b.Queue(statement, arguments).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(version, nil, nil, nil)
+		err := row.Scan(version, nil, nil)
 		if isState(err, lostState) {
 			err = fmt.Errorf("%.200q: %w", c.Path, ErrChanged)
 		}
 		return err
 	})
 	if c.Forget {
-		b.Queue(`with o as (update revision set text = null where scope = $1 and path = $2 and replaced is not null and text is not null returning bytes)
-			select `+add("kept", "-coalesce((select sum(bytes) from o), 0)"), scope, path)
+		b.Queue(`with o as (update revision set text = null where scope = $1 and path = $2 and replaced is not null and text is not null returning writer, bytes) `+charge(`o`, `-bytes`), scope, path)
 	}
 	if c.Gone {
 		b.Queue(`delete from record where scope = $1 and path = $2`, scope, path)
@@ -248,29 +258,40 @@ const quotaLocks = "7161003"
 // queueLock lets the writes of a tenant that is nearly full wait for each other.
 func (w Write) queueLock(b *pgx.Batch, tenant int64, documents int) {
 	if w.MaxDocuments > 0 || w.MaxBytes > 0 {
-		b.Queue(`select pg_advisory_xact_lock(`+quotaLocks+`, $1::bigint::integer) from (`+sumUsage+`) u(documents, bytes, kept)
+		b.Queue(`select pg_advisory_xact_lock(`+quotaLocks+`, $1::bigint::integer) from (`+sumUsage+`) u(documents, bytes)
 			where $2::bigint > 0 and documents + $3::bigint > $2 or $4::bigint > 0 and bytes + $5::bigint > $4`, tenant, w.MaxDocuments, writesAtOnce*documents, w.MaxBytes, bytesAtOnce)
 	}
 }
 
+const (
+	// shareOfWriter is what part of the room for the history a writer may have however full it is.
+	shareOfWriter = "8"
+	// removedAtOnce bounds what a write looks at to make room. It is more than a write adds.
+	removedAtOnce = 100
+)
+
 // queueUsage adds what changed, and refuses changes that leave a tenant above its limits, unless it
-// has less than before. Of texts that are only kept, the oldest in the scopes go.
-func (w Write) queueUsage(b *pgx.Batch, tenant int64, scopes []int64) {
+// has less than before.
+func (w Write) queueUsage(b *pgx.Batch, tenant int64, scopes []int64, changes int) {
 	var more, now Usage
 	if w.MaxBytes > 0 {
-		b.Queue(`with over as (select sum(kept) + current_setting('memcore.kept')::bigint - $3 as bytes from usage where tenant = $1),
-			o as (delete from revision r using over, (select scope, number, sum(bytes) over (order by replaced, number) - bytes as before from revision
-					where scope = any ($2) and replaced is not null and text is not null and (select bytes from over) > 0) k
-				where r.scope = k.scope and r.number = k.number and k.before < over.bytes returning r.scope, r.replaced, r.bytes),
-			s as (update scope set oldest = greatest(oldest, m.replaced) from (select scope, max(replaced) as replaced from o group by scope) m where id = m.scope)
-			select `+add("kept", "-coalesce((select sum(bytes) from o), 0)"), tenant, scopes, w.MaxBytes)
+		writer, _, _ := strings.Cut(w.By, "/")
+		b.Queue(`with over as (select least(sum(bytes) - $3::bigint, sum(bytes) filter (where writer = $4) - $3 / `+shareOfWriter+`) as bytes from history where tenant = $1),
+			k as (select scope, number, sum(size) over (order by expires, number) - size as before from (
+				select r.* from unnest($2::bigint[]) s(id) cross join lateral (select scope, number, size, expires from revision
+					where scope = s.id and writer = $4 and expires is not null order by expires, number limit $5 for update skip locked) r
+				where (select bytes from over) > 0) r),
+			o as (delete from revision r using k, over where r.scope = k.scope and r.number = k.number and k.before < over.bytes returning r.scope, r.replaced, r.writer, r.size),
+			these as (select id from scope where id in (select scope from o where replaced is not null) order by id for update),
+			s as (update scope set short = greatest(short, m.replaced) from (select scope, max(replaced) as replaced from o group by scope) m where id = m.scope and id in (select id from these))
+			`+charge(`o`, `-size`), tenant, scopes, w.MaxBytes, writer, removedAtOnce+2*changes)
 	}
 	b.Queue(`update usage set documents = documents + current_setting('memcore.documents')::bigint, bytes = bytes + current_setting('memcore.bytes')::bigint,
-			kept = kept + current_setting('memcore.kept')::bigint, last = current_setting('memcore.number')::bigint
+			last = current_setting('memcore.number')::bigint
 		where tenant = $1 and part = current_setting('memcore.number')::bigint % 256
 		returning current_setting('memcore.documents')::bigint, current_setting('memcore.bytes')::bigint`, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&more.Documents, &more.Bytes) })
 	b.Queue(sumUsage, tenant).QueryRow(func(row pgx.Row) error {
-		if err := row.Scan(&now.Documents, &now.Bytes, &now.Kept); err != nil {
+		if err := row.Scan(&now.Documents, &now.Bytes); err != nil {
 			return err
 		}
 		switch {

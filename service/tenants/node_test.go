@@ -206,7 +206,7 @@ func TestBounds(t *testing.T) {
 	writers.Wait()
 	u, err := n.Usage(t.Context(), n.ann())
 	require.NoError(t, err)
-	require.Equal(t, service.Usage{Documents: 3, Bytes: 99, History: 2, Limits: service.Limits{MaxDocuments: 3, MaxBytes: 100}}, u)
+	require.Equal(t, service.Usage{Documents: 3, Bytes: 99, Limits: service.Limits{MaxDocuments: 3, MaxBytes: 100}}, u)
 }
 
 // A document of sections that say nothing does not keep the database busy for minutes.

@@ -31,7 +31,8 @@ create table memcore.scope (
 	tenant bigint not null references memcore.tenant on delete cascade,
 	kind   text not null check (kind in ('shared', 'team', 'user')),
 	name   text collate "C" not null,
-	oldest bigint not null default 0, -- revisions that were replaced before this one are gone
+	oldest bigint not null default 0, -- revisions that were replaced before this one have expired
+	short  bigint not null default 0, -- some that were replaced before this one made room for others
 	unique (tenant, kind, name)
 );
 
@@ -42,9 +43,17 @@ create table memcore.usage (
 	part      integer not null,
 	documents bigint not null default 0,
 	bytes     bigint not null default 0,
-	kept      bigint not null default 0, -- bytes of replaced and removed texts
 	last      bigint not null default 0, -- revision
 	primary key (tenant, part)
+) with (fillfactor = 50);
+
+-- What replaced and removed revisions take, by who wrote them; parts are those of usage.
+create table memcore.history (
+	tenant bigint not null,
+	writer text collate "C" not null,
+	part   integer not null,
+	bytes  bigint not null,
+	primary key (tenant, writer, part)
 ) with (fillfactor = 50);
 
 create table memcore.model (
@@ -63,10 +72,13 @@ create table memcore.revision (
 	at       timestamptz not null default now(),
 	replaced bigint,      -- by this revision
 	expires  timestamptz, -- of what was replaced, and of removals
+	writer   text collate "C" not null generated always as (split_part(by_whom, '/', 1)) stored, -- without the key
+	size     bigint not null generated always as (case when text is null then 0 else bytes end + 300 + 3 * octet_length(path)) stored, -- with the row and its indexes
 	primary key (scope, number)
 );
 create index revision_of_path on memcore.revision (scope, path, number);
 create index revision_expired on memcore.revision (expires) where expires is not null;
+create index revision_of_writer on memcore.revision (scope, writer, expires, number) where expires is not null;
 
 create table memcore.document (
 	scope    bigint not null,
@@ -159,7 +171,7 @@ begin
 		-- The subquery is evaluated once for a statement, not for each row.
 		execute format($p$create policy of_scope on memcore.%I using (scope = any ((select current_setting('memcore.scopes', true)::bigint[])::bigint[]))$p$, name);
 	end loop;
-	foreach name in array array['api_key', 'scope', 'usage'] loop
+	foreach name in array array['api_key', 'scope', 'usage', 'history'] loop
 		execute format('alter table memcore.%I enable row level security', name);
 		execute format($p$create policy of_tenant on memcore.%I using (tenant = (select current_setting('memcore.tenant', true)::bigint))$p$, name);
 	end loop;
@@ -213,12 +225,14 @@ begin
 	end if;
 	with expired as (
 		delete from revision where (scope, number) in (select scope, number from revision where expires < now() limit 10000 for update skip locked)
-		returning scope, replaced, case when text is null then 0 else bytes end as bytes),
+		returning scope, replaced, writer, size),
 	freed as (
-		insert into usage (tenant, part, kept) select s.tenant, -1, -sum(e.bytes) from expired e join scope s on s.id = e.scope group by s.tenant
-		on conflict (tenant, part) do update set kept = usage.kept + excluded.kept)
+		insert into history as h (tenant, writer, part, bytes) select s.tenant, e.writer, -1, -sum(e.size) from expired e join scope s on s.id = e.scope group by s.tenant, e.writer
+		on conflict (tenant, writer, part) do update set bytes = h.bytes + excluded.bytes),
+	-- All who change several of these rows take them in one order.
+	these as (select id from scope where id in (select scope from expired where replaced is not null) order by id for update)
 	update scope s set oldest = greatest(s.oldest, e.replaced)
-	from (select scope, max(replaced) as replaced from expired group by scope) e where s.id = e.scope and e.replaced is not null;
+	from (select scope, max(replaced) as replaced from expired group by scope) e where s.id = e.scope and s.id in (select id from these);
 	delete from removal where at < now() - interval '1 day';
 end $$;
 
