@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,16 +21,18 @@ type Job struct {
 	Version  int64
 	Embedder string         // fingerprint of the one to use
 	Records  []store.Record // those without a vector
+
+	taken time.Time
 }
 
 // Pending takes at most n documents: newest first, and those that were taken before only after all
 // others, so that what fails again and again holds up no other. No other node gets them before the
-// lease is over. A job without records has all its vectors, of an embedder that the tenant had
+// lease is over: Hold what takes long. A job without records has all its vectors, of an embedder that the tenant had
 // before: call Embedded.
 func (db *DB) Pending(ctx context.Context, n int, lease time.Duration) (jobs []Job, err error) {
-	rows, _ := db.pool.Query(ctx, `select n.scope, n.path, `+tenantColumns+` from memcore.take($1, $2) n join tenant t on t.id = n.tenant`, n, lease) // CollectRows has its error
+	rows, _ := db.pool.Query(ctx, `select n.scope, n.path, n.taken, `+tenantColumns+` from memcore.take($1, $2) n join tenant t on t.id = n.tenant`, n, lease) // CollectRows has its error
 	jobs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (j Job, err error) {
-		err = row.Scan(&j.Scope, &j.Path, &j.Tenant.ID, &j.Tenant.Name, &j.Tenant.Created, &j.Tenant.Settings)
+		err = row.Scan(&j.Scope, &j.Path, &j.taken, &j.Tenant.ID, &j.Tenant.Name, &j.Tenant.Created, &j.Tenant.Settings)
 		j.Path = unescaped(j.Path)
 		return j, err
 	})
@@ -41,6 +44,46 @@ func (db *DB) Pending(ctx context.Context, n int, lease time.Duration) (jobs []J
 		}
 	}
 	return slices.DeleteFunc(jobs, func(j Job) bool { return j.Version == 0 }), failed(ctx, err) // 0: it was removed meanwhile
+}
+
+// errNotHeld ends the work on a job that another node has, or whose document has changed.
+var errNotHeld = errors.New("the job is no longer this node's")
+
+// Hold calls do with a context that ends once the job is another's, and renews its lease meanwhile.
+// What do returns then does not count: who has the job does it, or it is no more.
+func (db *DB) Hold(ctx context.Context, j Job, lease time.Duration, do func(context.Context) error) error {
+	ctx, release := context.WithCancelCause(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		every := time.NewTicker(lease / 3)
+		defer every.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-every.C:
+			}
+			if err := db.renew(ctx, &j); errors.Is(err, pgx.ErrNoRows) {
+				release(errNotHeld)
+			}
+		}
+	})
+	err := do(ctx)
+	lost := errors.Is(context.Cause(ctx), errNotHeld)
+	release(nil)
+	renewing.Wait()
+	if lost {
+		return nil
+	}
+	return err
+}
+
+// renew takes a job again from where it was taken.
+func (db *DB) renew(ctx context.Context, j *Job) error {
+	return db.write(ctx, session{j.Tenant.ID, []int64{j.Scope}}, func(b *pgx.Batch) {
+		b.Queue(`update waiting set taken = clock_timestamp() where scope = $1 and path = $2 and taken = $3 returning taken`, j.Scope, escaped(j.Path), j.taken).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&j.taken) })
+	})
 }
 
 // fill reads the records of a job.

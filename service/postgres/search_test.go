@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -359,6 +360,60 @@ func TestPending(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, hits, 11)
 	require.Empty(t, w.near(w.db, p, "one"), "the former vectors are gone")
+}
+
+// A document whose vectors take longer than a lease is embedded by one node alone. Who works on it
+// learns if it changes meanwhile.
+func TestALongJobIsDoneOnce(t *testing.T) {
+	w := newWorld(t)
+	w.write(w.as("ann"), w.textOf(w.as("ann"), "a.md", "one\ntwo", false))
+	const lease = 2 * time.Second
+	jobs, err := w.db.Pending(t.Context(), 1, lease)
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	other := w.open()
+	var embedded sync.Map
+	embedder := func(ctx context.Context, j postgres.Job) error {
+		vectors := map[string][]float32{}
+		for _, r := range j.Records { // each takes longer than a lease
+			for late := time.Now().Add(lease * 5 / 4); time.Now().Before(late); time.Sleep(50 * time.Millisecond) {
+				taken, err := other.Pending(ctx, 1, lease)
+				if err != nil {
+					return err
+				}
+				if len(taken) > 0 {
+					return errors.New("another node has the job, too")
+				}
+			}
+			_, twice := embedded.LoadOrStore(r.ID, true)
+			require.False(t, twice)
+			vectors[r.ID] = vectorOf(r.Text)
+		}
+		return w.db.Embedded(ctx, j, vectors)
+	}
+	require.NoError(t, w.db.Hold(t.Context(), jobs[0], lease, func(ctx context.Context) error { return embedder(ctx, jobs[0]) }))
+	require.Len(t, w.near(w.db, w.as("ann"), "one"), 2)
+	none, err := other.Pending(t.Context(), 1, 0)
+	require.NoError(t, err)
+	require.Empty(t, none)
+
+	w.write(w.as("ann"), w.textOf(w.as("ann"), "a.md", "three", false))
+	jobs, err = w.db.Pending(t.Context(), 1, time.Hour)
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	ended := false
+	require.NoError(t, w.db.Hold(t.Context(), jobs[0], 30*time.Millisecond, func(ctx context.Context) error {
+		w.write(w.as("ann"), w.textOf(w.as("ann"), "a.md", "four", false))
+		<-ctx.Done()
+		ended = true
+		return ctx.Err()
+	}))
+	require.True(t, ended, "it is another document by now")
+	jobs, err = other.Pending(t.Context(), 1, time.Hour)
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	failed := errors.New("the model fails")
+	require.ErrorIs(t, w.db.Hold(t.Context(), jobs[0], time.Hour, func(context.Context) error { return failed }), failed)
 }
 
 // Documents whose vectors cannot be made, such as of a tenant at its limit, hold up no other.

@@ -182,37 +182,38 @@ func (n *Node) embedNow(ctx context.Context, p service.Principal, m *model, reco
 
 // Pace of embedding later.
 const (
-	lookEvery = 250 * time.Millisecond
-	jobsAtOne = 8
-	lease     = time.Minute
-	restAfter = 5 * time.Second // after jobs that have all failed
+	lookEvery  = 250 * time.Millisecond
+	lease      = time.Minute
+	maxFailing = 8 // jobs, one after another
+	restAfter  = 5 * time.Second
 )
 
 // embedLater makes the vectors that writes did not wait for, of all tenants.
 func (n *Node) embedLater(ctx context.Context) {
-	for pause := time.Duration(0); ; {
+	pause, failing := time.Duration(0), 0
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
-		jobs, err := n.o.DB.Pending(ctx, jobsAtOne, lease)
+		jobs, err := n.o.DB.Pending(ctx, 1, lease)
 		pause = 0
 		if len(jobs) == 0 {
 			pause = lookEvery
 		}
-		done := 0
 		for _, j := range jobs {
-			failed := n.embedJob(ctx, j)
-			if err = errors.Join(err, failed); failed == nil {
-				done++
-			}
+			err = errors.Join(err, n.o.DB.Hold(ctx, j, lease, func(ctx context.Context) error { return n.embedJob(ctx, j) }))
 		}
-		if err != nil && ctx.Err() == nil {
+		if err == nil {
+			failing = 0
+			continue
+		}
+		if failing++; failing >= maxFailing || len(jobs) == 0 {
+			failing, pause = 0, restAfter
+		}
+		if ctx.Err() == nil {
 			n.o.Logger.Warn("documents wait for their vectors, and words find them", "error", err)
-			if done == 0 {
-				pause = restAfter
-			}
 		}
 	}
 }

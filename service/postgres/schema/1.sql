@@ -203,13 +203,13 @@ create function memcore.reached(of_tenant bigint, wanted bigint) returns boolean
 	select exists (select from usage where tenant = of_tenant and part = wanted % 256 and last >= wanted)
 $$;
 
-create function memcore.take(most integer, lease interval) returns table (tenant bigint, scope bigint, path text)
+create function memcore.take(most integer, lease interval) returns table (tenant bigint, scope bigint, path text, taken timestamptz)
 	language sql security definer set search_path = memcore, pg_temp as $$
-	update waiting w set taken = now()
+	update waiting w set taken = clock_timestamp()
 	from (select o.scope, o.path from waiting o where o.taken is null or o.taken < now() - lease
 		order by o.taken nulls first, o.at desc limit most for update skip locked) n, scope s
 	where w.scope = n.scope and w.path = n.path and s.id = w.scope
-	returning s.tenant, w.scope, w.path
+	returning s.tenant, w.scope, w.path, w.taken
 $$;
 
 create function memcore.cuts() returns table (tenant bigint, cut text)
