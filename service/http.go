@@ -22,6 +22,7 @@ import (
 
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/web/origin"
 	"github.com/memcore/memcore/internal/web/overload"
 )
@@ -292,7 +293,8 @@ func (s *Server) whileValid(r *http.Request, p Principal, secret string, ending 
 			case <-ticker.C:
 			}
 			again, err := s.authenticate(ctx, p.Tenant, secret)
-			if errors.Is(err, ErrKey) || err == nil && again.Of.Tenant.ID != p.Of.Tenant.ID {
+			isGone := kind.Of(err) == kind.NotFound // the tenant, of which the operator's key says nothing
+			if errors.Is(err, ErrKey) || isGone || err == nil && again.Of.Tenant.ID != p.Of.Tenant.ID {
 				return
 			}
 		}

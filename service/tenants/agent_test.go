@@ -3,6 +3,8 @@ package tenants
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +92,39 @@ func TestAgentsAtOnce(t *testing.T) {
 		for _, one := range kept {
 			_, gone := ended.Load(one)
 			require.False(t, gone, "it has ended")
+		}
+	}
+}
+
+// A stream ends with its tenant, whoever has it open.
+func TestStreamsEndWithTheirTenant(t *testing.T) {
+	w := newWorld(t)
+	w.fill([]string{"acme"}, []string{"ann"})
+	operator := *w.people[0]
+	operator.read = service.Key{Secret: operatorKey}
+	ended := make(chan int, 2)
+	for _, p := range []*person{w.people[0], &operator} {
+		session := w.initialize(p, 0)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.nodes[0].URL+"/v1/tenants/acme/mcp", nil)
+		require.NoError(t, err)
+		for name, value := range map[string]string{"Authorization": bearer(p.read), "Mcp-Session-Id": session, "Accept": "text/event-stream"} {
+			r.Header.Set(name, value)
+		}
+		answer, err := w.client.Do(r)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		go func() {
+			_, _ = io.Copy(io.Discard, answer.Body) // it ends either way
+			ended <- 1
+		}()
+	}
+	w.operate(call{method: "DELETE", path: "acme"})
+	for range 2 {
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Fatal("a stream of a deleted tenant goes on")
 		}
 	}
 }
