@@ -1,9 +1,11 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
@@ -121,4 +123,35 @@ func TestRequeueWithoutAModel(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, jobs)
 	require.Empty(t, w.near(w.db, p, "one"))
+}
+
+// Documents are taken in one order by all who change several: a write that has taken the first of
+// them, here by hand, gets the others, too.
+func TestRequeueBesideWrites(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{"b.md", "a.md"} { // the order of their rows
+		w.put(w.as("ann"), path, "one")
+	}
+	c, err := pgx.Connect(t.Context(), w.owner)
+	require.NoError(t, err)
+	defer c.Close(context.Background())
+	begun, err := c.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = begun.Exec(t.Context(), `select from memcore.document where path = 'a.md' for update`)
+	require.NoError(t, err)
+	var requeuing sync.WaitGroup
+	requeuing.Go(func() {
+		n, err := w.db.Requeue(context.Background(), w.acme.ID, "other")
+		assert.NoError(t, err)
+		assert.Equal(t, 2, n)
+	})
+	require.Eventually(t, func() bool {
+		var waiting bool
+		require.NoError(t, c.QueryRow(t.Context(), `select exists (select from pg_locks where not granted)`).Scan(&waiting))
+		return waiting
+	}, time.Minute, time.Millisecond)
+	_, err = begun.Exec(t.Context(), `select from memcore.document where path = 'b.md' for update`)
+	require.NoError(t, err)
+	require.NoError(t, begun.Commit(t.Context()))
+	requeuing.Wait()
 }
