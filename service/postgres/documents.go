@@ -104,23 +104,30 @@ func (db *DB) Instructions(ctx context.Context, p Principal, most int64) ([]Docu
 	return db.texts(ctx, p, `(d.file and d.path !~ '^~/' and (d.path !~ '^(@[^/]+/)?\.beans/memories/' or d.path ~* '(^|/)beans(\.local)?\.md$') or d.path = any ($2))`, nil, most)
 }
 
+// queueAsked asks how many bytes what follows in the batch would return; more than most are ErrLarge.
+// The batch is sent as a whole, so that what follows has to compare isAsked, too.
+func queueAsked(b *pgx.Batch, sum string, most int64, arguments ...any) {
+	b.Queue(`select set_config('memcore.asked', (`+sum+`)::text, true)::bigint`, arguments...).QueryRow(func(row pgx.Row) error {
+		var bytes int64
+		if err := row.Scan(&bytes); err != nil {
+			return err
+		}
+		if bytes > most {
+			return ErrLarge
+		}
+		return nil
+	})
+}
+
+const isAsked = `current_setting('memcore.asked')::bigint`
+
 func (db *DB) texts(ctx context.Context, p Principal, which string, paths []string, most int64) (all []Document, err error) {
 	s := p.session()
 	err = db.read(ctx, s, func(b *pgx.Batch) {
 		from := ` from document d join revision r on r.scope = d.scope and r.number = d.revision where d.scope = any ($1) and ` + which
 		arguments := []any{s.scopes, allEscaped(paths)}
-		b.Queue(`select set_config('memcore.asked', coalesce(sum(r.bytes), 0)::text, true)::bigint`+from, arguments...).QueryRow(func(row pgx.Row) error {
-			var bytes int64
-			if err := row.Scan(&bytes); err != nil {
-				return err
-			}
-			if bytes > most {
-				return ErrLarge
-			}
-			return nil
-		})
-		// The batch is sent as a whole: without this condition the texts came all the same.
-		b.Queue(`select `+documentColumns+`, r.text`+from+` and current_setting('memcore.asked')::bigint <= $3 order by d.path`, append(arguments, most)...).Query(func(rows pgx.Rows) error {
+		queueAsked(b, `select coalesce(sum(r.bytes), 0)`+from, most, arguments...)
+		b.Queue(`select `+documentColumns+`, r.text`+from+` and `+isAsked+` <= $3 order by d.path`, append(arguments, most)...).Query(func(rows pgx.Rows) error {
 			all, err = pgx.CollectRows(rows, withText)
 			return err
 		})
@@ -130,42 +137,64 @@ func (db *DB) texts(ctx context.Context, p Principal, which string, paths []stri
 
 // A State is what a change of a document is made from.
 type State struct {
+	Path    string
 	Version int64          // 0 if there is none
 	Records []store.Record // without vectors
 }
 
-// States returns those of documents, by path; of documents that there are not, too.
-func (db *DB) States(ctx context.Context, p Principal, paths []string) (map[string]State, error) {
-	states := map[string]State{}
+// statesAtOnce bounds the records that States holds, but those of one document.
+const statesAtOnce = 5_000
+
+// States yields those of documents, in order; of documents that there are not, too.
+func (db *DB) States(ctx context.Context, p Principal, paths []string) iter.Seq2[State, error] {
+	return func(yield func(State, error) bool) {
+		for len(paths) > 0 {
+			some, err := db.states(ctx, p, paths)
+			if err != nil {
+				yield(State{}, err)
+				return
+			}
+			for _, s := range some {
+				if !yield(s, nil) {
+					return
+				}
+			}
+			paths = paths[len(some):]
+		}
+	}
+}
+
+// states returns the first of States.
+func (db *DB) states(ctx context.Context, p Principal, paths []string) (states []State, err error) {
 	var scopes []int64
-	var escapedPaths []string
 	for _, path := range paths {
 		scope, err := p.scopeOf(path)
 		if err != nil {
 			return nil, err
 		}
-		states[path] = State{}
-		scopes, escapedPaths = append(scopes, scope.ID), append(escapedPaths, escaped(path))
+		scopes = append(scopes, scope.ID)
 	}
-	err := db.read(ctx, p.session(), func(b *pgx.Batch) {
-		const named = `unnest($1::bigint[], $2::text[]) n(scope, path)`
-		b.Queue(`select d.path, d.revision from `+named+` join document d using (scope, path)`, scopes, escapedPaths).Query(func(rows pgx.Rows) error {
-			var path string
-			var version int64
-			_, err := pgx.ForEachRow(rows, []any{&path, &version}, func() error {
-				states[unescaped(path)] = State{Version: version}
-				return nil
+	err = db.read(ctx, p.session(), func(b *pgx.Batch) {
+		const first = `(select * from (select n.*, coalesce(revision, 0) as revision, sum(coalesce(chunks, 0)) over (order by at) - coalesce(chunks, 0) as before
+			from unnest($1::bigint[], $2::text[]) with ordinality n(scope, path, at) left join document d using (scope, path)) n where before < $3) n`
+		b.Queue(`select path, revision from `+first+` order by at`, scopes, allEscaped(paths), statesAtOnce).Query(func(rows pgx.Rows) error {
+			states, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s State, err error) {
+				err = row.Scan(&s.Path, &s.Version)
+				s.Path = unescaped(s.Path)
+				return s, err
 			})
 			return err
 		})
-		b.Queue(`select `+recordColumns+` from `+named+` join record r using (scope, path) order by r.start_line, r.id`, scopes, escapedPaths).Query(func(rows pgx.Rows) error {
-			records, err := pgx.CollectRows(rows, recordOf)
-			for _, r := range records {
-				s := states[r.Path]
-				s.Records = append(s.Records, r)
-				states[r.Path] = s
+		b.Queue(`select `+recordColumns+`, n.at from `+first+` join record r using (scope, path) order by n.at, r.start_line, r.id`, scopes, allEscaped(paths), statesAtOnce).Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				var at int
+				var r store.Record
+				if err := scanRecord(rows, &r, &at); err != nil {
+					return err
+				}
+				states[at-1].Records = append(states[at-1].Records, r)
 			}
-			return err
+			return rows.Err()
 		})
 	})
 	return states, err
@@ -204,18 +233,18 @@ func (db *DB) History(ctx context.Context, p Principal, path string, before int6
 
 // Past returns the changes that take what a principal sees back to a version, with Path, Base, and
 // Text or Gone. What else a Change needs is the caller's to make. A document whose text of then was
-// forgotten, or may have made room for others, stays as it is.
-func (db *DB) Past(ctx context.Context, p Principal, version int64) (changes []Change, err error) {
+// forgotten, or may have made room for others, stays as it is. The texts have at most most bytes.
+func (db *DB) Past(ctx context.Context, p Principal, version, most int64) (changes []Change, err error) {
 	s := p.session()
 	var position, oldest int64
 	err = db.read(ctx, session{p.Tenant.ID, s.scopes}, func(b *pgx.Batch) {
 		queuePosition(b, s.scopes, &position)
 		b.Queue(`select coalesce(max(oldest), 0) from scope where id = any ($1)`, s.scopes).QueryRow(func(row pgx.Row) error { return row.Scan(&oldest) })
-		b.Queue(`with former as (select scope, path, number, text from revision
-				where scope = any ($1) and number <= $2 and not gone and (replaced is null or replaced > $2)),
-			current as (select d.scope, d.path, d.revision, s.short from document d join scope s on s.id = d.scope where d.scope = any ($1))
-			select path, coalesce(c.revision, 0), coalesce(f.text, ''), f.number is null from former f full join current c using (scope, path)
-			where f.number is distinct from c.revision and case when f.number is null then c.short <= $2 else f.text is not null end`, s.scopes, version).Query(func(rows pgx.Rows) error {
+		const changed = ` from (select scope, path, number, text, bytes from revision where scope = any ($1) and number <= $2 and not gone and (replaced is null or replaced > $2)) f
+			full join (select d.scope, d.path, d.revision, s.short from document d join scope s on s.id = d.scope where d.scope = any ($1)) c using (scope, path)
+			where f.number is distinct from c.revision and case when f.number is null then c.short <= $2 else f.text is not null end`
+		queueAsked(b, `select coalesce(sum(f.bytes), 0)`+changed, most, s.scopes, version)
+		b.Queue(`select path, coalesce(c.revision, 0), coalesce(f.text, ''), f.number is null`+changed+` and `+isAsked+` <= $3`, s.scopes, version, most).Query(func(rows pgx.Rows) error {
 			changes, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Change, err error) {
 				err = row.Scan(&c.Path, &c.Base, &c.Text, &c.Gone)
 				c.Path, c.Text = unescaped(c.Path), unescaped(c.Text)
@@ -241,8 +270,11 @@ type Exported struct {
 	Document
 }
 
-// exportPage is how many documents an export holds in memory.
-const exportPage = 64
+// An export holds so many documents in memory, and so many bytes beside one document.
+const (
+	exportPage  = 64
+	exportBytes = 8 << 20
+)
 
 // Export yields the documents of scopes with their texts: those of a principal, or of Tenants.Scopes.
 func (db *DB) Export(ctx context.Context, tenant int64, scopes []Scope) iter.Seq2[Exported, error] {
@@ -251,7 +283,9 @@ func (db *DB) Export(ctx context.Context, tenant int64, scopes []Scope) iter.Seq
 			for after, more := "", true; more; {
 				var page []Document
 				err := db.read(ctx, session{tenant, []int64{scope.ID}}, func(b *pgx.Batch) {
-					b.Queue(`select `+documentColumns+`, r.text from document d join revision r on r.scope = d.scope and r.number = d.revision where d.scope = $1 and d.path > $2 order by d.path limit $3`, scope.ID, after, exportPage).Query(func(rows pgx.Rows) error {
+					b.Queue(`select `+documentColumns+`, r.text from (select d.*, sum(r.bytes) over (order by d.path) - r.bytes as before from document d join revision r on r.scope = d.scope and r.number = d.revision
+							where d.scope = $1 and d.path > $2 order by d.path limit $3) d
+						join revision r on r.scope = d.scope and r.number = d.revision where d.before < $4 order by d.path`, scope.ID, after, exportPage, exportBytes).Query(func(rows pgx.Rows) error {
 						var err error
 						page, err = pgx.CollectRows(rows, withText)
 						return err
@@ -266,7 +300,7 @@ func (db *DB) Export(ctx context.Context, tenant int64, scopes []Scope) iter.Seq
 						return
 					}
 				}
-				more = len(page) == exportPage
+				more = len(page) > 0
 			}
 		}
 	}

@@ -111,11 +111,8 @@ func TestFiguresOfWrites(t *testing.T) {
 						return
 					}
 					one := time.Now()
-					states, err := w.db.States(context.Background(), p, []string{documents[i].Path})
-					if err == nil {
-						documents[i].Base = states[documents[i].Path].Version
-						_, err = w.db.Write(context.Background(), p, documents[i:i+1], figures)
-					}
+					documents[i].Base = w.state(p, documents[i].Path).Version
+					_, err := w.db.Write(context.Background(), p, documents[i:i+1], figures)
 					if err != nil {
 						t.Error(err)
 						return
@@ -224,18 +221,16 @@ func TestFiguresOfQuestions(t *testing.T) {
 				return err
 			},
 			"a write and contents": func(c postgres.Change) error {
-				states, err := w.db.States(t.Context(), q, []string{"0.md"})
-				if err != nil {
-					return err
-				}
-				c.Path, c.Base = "0.md", states["0.md"].Version
+				state := w.state(q, "0.md")
+				c.Path, c.Base = "0.md", state.Version
 				for i := range c.Records {
 					c.Records[i].Path = c.Path
 				}
-				for _, r := range states["0.md"].Records {
+				for _, r := range state.Records {
 					c.Removed = append(c.Removed, r.ID)
 				}
-				if _, err = w.db.Write(t.Context(), q, []postgres.Change{c}, figures); err == nil {
+				_, err := w.db.Write(t.Context(), q, []postgres.Change{c}, figures)
+				if err == nil {
 					_, err = w.db.Contents(t.Context(), q, large)
 				}
 				return err

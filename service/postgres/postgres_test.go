@@ -80,12 +80,20 @@ func (w *world) of(tenant, user string, teams ...string) postgres.Principal {
 	return p
 }
 
+// state is what a change of a document is made from.
+func (w *world) state(p postgres.Principal, path string) (state postgres.State) {
+	w.Helper()
+	var err error
+	for state, err = range w.db.States(w.Context(), p, []string{path}) {
+		require.NoError(w, err)
+	}
+	return state
+}
+
 // textOf makes a change of a document: each line is a record.
 func (w *world) textOf(p postgres.Principal, path, text string, vectors bool) postgres.Change {
 	w.Helper()
-	states, err := w.db.States(w.Context(), p, []string{path})
-	require.NoError(w, err)
-	state := states[path]
+	state := w.state(p, path)
 	c := postgres.Change{Path: path, Text: text, Base: state.Version, Indexed: []byte(`{}`)}
 	kept := map[string]bool{}
 	for i, line := range strings.Split(text, "\n") {
@@ -261,21 +269,21 @@ func TestHistoryAndPast(t *testing.T) {
 	require.False(t, more)
 	require.Equal(t, one, all[0].Version)
 
-	past, err := w.db.Past(t.Context(), ann, two-1)
+	past, err := w.db.Past(t.Context(), ann, two-1, 1<<30)
 	require.NoError(t, err)
 	slices.SortFunc(past, func(a, b postgres.Change) int { return cmp.Compare(a.Path, b.Path) })
 	require.Equal(t, []postgres.Change{{Path: "a.md", Text: "one", Base: two}, {Path: "b.md", Text: "b"}, {Path: "c.md", Gone: true, Base: position}}, past)
 	w.write(ann, past...)
 	require.Equal(t, map[string]string{"a.md": "one", "b.md": "b"}, w.texts(ann))
 
-	_, err = w.db.Past(t.Context(), ann, 1<<40)
+	_, err = w.db.Past(t.Context(), ann, 1<<40, 1<<30)
 	require.Equal(t, kind.BadInput, kind.Of(err))
 	late := written
 	late.Keep = 0
 	_, err = w.db.Write(t.Context(), ann, []postgres.Change{w.textOf(ann, "a.md", "three", true)}, late)
 	require.NoError(t, err)
 	require.NoError(t, w.db.Maintain(t.Context()))
-	_, err = w.db.Past(t.Context(), ann, position+1)
+	_, err = w.db.Past(t.Context(), ann, position+1, 1<<30)
 	require.Equal(t, kind.BadInput, kind.Of(err), "what was replaced then has expired")
 	c := w.textOf(ann, "a.md", "four", true)
 	c.Forget = true
@@ -283,7 +291,7 @@ func TestHistoryAndPast(t *testing.T) {
 	all, _, _, err = w.db.History(t.Context(), ann, "a.md", 0, 10)
 	require.NoError(t, err)
 	require.Len(t, all, 1, "earlier texts are forgotten")
-	past, err = w.db.Past(t.Context(), ann, all[0].Version-1)
+	past, err = w.db.Past(t.Context(), ann, all[0].Version-1, 1<<30)
 	require.NoError(t, err)
 	require.Empty(t, past, "a document of which something was forgotten stays")
 }
@@ -687,10 +695,10 @@ func TestHistoryIsBounded(t *testing.T) {
 	u, err := w.db.Usage(t.Context(), w.acme.ID)
 	require.NoError(t, err)
 	require.Equal(t, postgres.Usage{Documents: 1, Bytes: 40, Kept: 2 * (40 + 300 + 3*int64(len("a.md")))}, u, "a row counts as much as its text")
-	past, err := w.db.Past(t.Context(), w.as("ann"), history[0].Version-1)
+	past, err := w.db.Past(t.Context(), w.as("ann"), history[0].Version-1, 1<<30)
 	require.NoError(t, err)
 	require.Empty(t, past, "the document is not removed because nobody knows what it was")
-	past, err = w.db.Past(t.Context(), w.as("ann"), history[0].Version)
+	past, err = w.db.Past(t.Context(), w.as("ann"), history[0].Version, 1<<30)
 	require.NoError(t, err)
 	require.Len(t, past, 1)
 
@@ -772,12 +780,12 @@ func TestHistoriesOfUsersAreApart(t *testing.T) {
 			history, _, _, err := w.db.History(t.Context(), w.as("ann"), "a.md", last+1, 100)
 			require.NoError(t, err)
 			require.Len(t, history, len(anns))
-			past, err := w.db.Past(t.Context(), w.as("ann"), last)
+			past, err := w.db.Past(t.Context(), w.as("ann"), last, 1<<30)
 			require.NoError(t, err)
 			require.Contains(t, past, postgres.Change{Path: "a.md", Text: anns[last], Base: taken})
 		}
 	}
-	past, err := w.db.Past(t.Context(), w.as("ann"), own)
+	past, err := w.db.Past(t.Context(), w.as("ann"), own, 1<<30)
 	require.NoError(t, err)
 	require.True(t, slices.ContainsFunc(past, func(c postgres.Change) bool { return c.Path == "~/.beans/a.md" && c.Text == "mine" }))
 	c, err := pgx.Connect(t.Context(), w.owner)
@@ -816,4 +824,46 @@ func TestHistoriesOfUsersAreApart(t *testing.T) {
 	u, err := w.db.Usage(t.Context(), w.acme.ID)
 	require.NoError(t, err)
 	require.LessOrEqual(t, u.Kept, limited.MaxBytes+limited.MaxBytes/4, "they do not see each other's growth")
+}
+
+// What a request reads at once has a bound: the states of documents, an export, what is restored.
+func TestReadsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	var paths []string
+	for i := range 3 {
+		path := fmt.Sprintf("%d.md", i)
+		c := w.textOf(w.as("ann"), path, strings.TrimSuffix(strings.Repeat(path+"\n", 3_000), "\n"), false)
+		c.Text = strings.Repeat("x", 5<<20)
+		w.write(w.as("ann"), c)
+		paths = append(paths, path, fmt.Sprintf("none%d.md", i))
+	}
+	p := w.as("ann")
+	read := 0
+	for state, err := range w.db.States(t.Context(), p, paths) {
+		require.NoError(t, err)
+		require.Equal(t, paths[read], state.Path)
+		require.Equal(t, read%2 == 0, state.Version > 0)
+		require.Len(t, state.Records, []int{3_000, 0, 3_000, 0, 1, 0}[read])
+		if read++; read == 1 {
+			w.put(p, "2.md", "what is read later is read as it is then")
+		}
+	}
+	require.Equal(t, len(paths), read)
+	exported := 0
+	for _, err := range w.db.Export(t.Context(), p.Tenant.ID, p.Scopes) {
+		require.NoError(t, err)
+		if exported++; exported == 1 {
+			w.remove(p, "1.md")
+			w.remove(p, "2.md")
+		}
+	}
+	require.Equal(t, 2, exported, "of three, two were read at once")
+
+	version := w.put(p, "small.md", "1")
+	w.put(p, "0.md", "now small")
+	_, err := w.db.Past(t.Context(), p, version, 5<<20-1)
+	require.ErrorIs(t, err, postgres.ErrLarge)
+	past, err := w.db.Past(t.Context(), p, version, 5<<20)
+	require.NoError(t, err)
+	require.Len(t, past, 1)
 }

@@ -2,6 +2,7 @@ package tenants
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -130,7 +131,16 @@ func (n *Node) History(ctx context.Context, p service.Principal, path string, pa
 
 // Restore implements service.Node.
 func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) (service.Written, error) {
-	changes, err := n.o.DB.Past(ctx, p.Of, version)
+	select { // its texts are in memory
+	case n.largeDesks <- struct{}{}:
+		defer func() { <-n.largeDesks }()
+	case <-ctx.Done():
+		return service.Written{}, ctx.Err()
+	}
+	changes, err := n.o.DB.Past(ctx, p.Of, version, n.deskSizes.largest)
+	if errors.Is(err, postgres.ErrLarge) {
+		err = kind.Usagef("what has changed since version %d had more than %d bytes then, too much to write at once: choose a later version", version, n.deskSizes.largest)
+	}
 	if err != nil {
 		return service.Written{}, hide(n.o.Logger, err)
 	}

@@ -80,31 +80,30 @@ func (n *Node) prepare(ctx context.Context, p service.Principal, m *model, edits
 	for i, e := range edits {
 		paths[i] = e.path
 	}
-	states, err := n.o.DB.States(ctx, p.Of, paths)
-	if err != nil {
-		return nil, err
-	}
 	now := time.Now().UTC().Truncate(time.Second)
-	changes := make([]postgres.Change, len(edits))
+	changes := make([]postgres.Change, 0, len(edits))
 	var made []*store.Record // without vectors
-	for i, e := range edits {
-		state := states[e.path]
+	for state, err := range n.o.DB.States(ctx, p.Of, paths) {
+		if err != nil {
+			return nil, err
+		}
+		e := edits[len(changes)]
 		if err := e.holds(state.Version); err != nil {
 			return nil, err
 		}
-		changes[i] = postgres.Change{Path: e.path, Gone: e.gone, Forget: e.forget, Base: state.Version}
-		if e.gone {
-			continue
+		c := postgres.Change{Path: e.path, Gone: e.gone, Forget: e.forget, Base: state.Version}
+		if !e.gone {
+			if err := m.cut(ctx, &c, e.text, state.Records, now); err != nil {
+				return nil, fmt.Errorf("%s: %w", e.path, err)
+			}
 		}
-		if err := m.cut(ctx, &changes[i], e.text, state.Records, now); err != nil {
-			return nil, fmt.Errorf("%s: %w", e.path, err)
-		}
-		for j := range changes[i].Records {
-			made = append(made, &changes[i].Records[j])
+		for j := range c.Records {
+			made = append(made, &c.Records[j])
 		}
 		if len(made) > maxWritten {
 			return nil, kind.Usagef("the documents have more than %d new passages together; write them in several steps", maxWritten)
 		}
+		changes = append(changes, c)
 	}
 	n.embedNow(ctx, p, m, made)
 	return changes, nil

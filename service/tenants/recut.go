@@ -72,12 +72,13 @@ func (n *Node) recutDocuments(ctx context.Context, p postgres.Principal, m *mode
 	for i, d := range documents {
 		paths[i] = d.Path
 	}
-	states, err := n.o.DB.States(ctx, p, paths)
-	if err != nil {
-		return err
-	}
-	for _, d := range documents {
-		state := states[d.Path]
+	at := -1
+	for state, err := range n.o.DB.States(ctx, p, paths) {
+		if err != nil {
+			return err
+		}
+		at++
+		d := documents[at]
 		if state.Version != d.Version {
 			continue
 		}
@@ -85,7 +86,7 @@ func (n *Node) recutDocuments(ctx context.Context, p postgres.Principal, m *mode
 		if err := m.cut(ctx, &c, d.Text, state.Records, d.At.Truncate(time.Second)); err != nil {
 			return fmt.Errorf("%s: %w", d.Path, err)
 		}
-		_, err := n.o.DB.Write(ctx, p, []postgres.Change{c}, postgres.Write{Embedder: m.fingerprint(), Cut: m.cutter.Fingerprint(), Keep: n.o.Keep})
+		_, err = n.o.DB.Write(ctx, p, []postgres.Change{c}, postgres.Write{Embedder: m.fingerprint(), Cut: m.cutter.Fingerprint(), Keep: n.o.Keep})
 		if err != nil && !errors.Is(err, postgres.ErrChanged) {
 			return err
 		}
