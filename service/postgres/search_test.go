@@ -433,6 +433,28 @@ func TestPendingTakesTurns(t *testing.T) {
 	require.Equal(t, []string{"2.md", "1.md", "0.md", "2.md", "1.md"}, taken)
 }
 
+// A tenant that writes much does not keep another's documents from getting their vectors.
+func TestPendingIsFair(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.db.Tenants().Create(t.Context(), "noisy")
+	require.NoError(t, err)
+	w.write(w.as("ann"), w.textOf(w.as("ann"), "a.md", "one", false))
+	taken := 0
+	for i := range 30 {
+		noisy := w.of("noisy", "eve")
+		for _, path := range []string{"%d.md", "~/.beans/%d.md"} { // in several scopes
+			w.write(noisy, w.textOf(noisy, fmt.Sprintf(path, i), "one", false))
+		}
+		jobs, err := w.db.Pending(t.Context(), 1, time.Hour)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+		if jobs[0].Tenant.Name == "acme" {
+			taken++
+		}
+	}
+	require.Equal(t, 1, taken)
+}
+
 // After a deletion and a rewrite of the tables no text, term or vector of it is in any of their
 // files.
 func TestDeletionLeavesNothing(t *testing.T) {

@@ -161,7 +161,7 @@ create table memcore.waiting (
 	taken timestamptz, -- by a node that makes the vectors
 	primary key (scope, path)
 );
-create index on memcore.waiting (taken nulls first, at desc);
+create index on memcore.waiting (scope, taken nulls first, at desc);
 
 do $$
 declare name text;
@@ -205,11 +205,18 @@ $$;
 
 create function memcore.take(most integer, lease interval) returns table (tenant bigint, scope bigint, path text, taken timestamptz)
 	language sql security definer set search_path = memcore, pg_temp as $$
-	update waiting w set taken = clock_timestamp()
-	from (select o.scope, o.path from waiting o where o.taken is null or o.taken < now() - lease
-		order by o.taken nulls first, o.at desc limit most for update skip locked) n, scope s
-	where w.scope = n.scope and w.path = n.path and s.id = w.scope
-	returning s.tenant, w.scope, w.path, w.taken
+	with recursive s(id) as ( -- scopes with documents that wait
+		select min(w.scope) from waiting w
+		union all
+		select (select min(w.scope) from waiting w where w.scope > s.id) from s where s.id is not null),
+	next as (
+		select c.tenant, n.scope, n.path from s join scope c on c.id = s.id cross join lateral (
+			select o.scope, o.path from waiting o where o.scope = s.id and (o.taken is null or o.taken < now() - lease)
+			order by o.taken nulls first, o.at desc limit most) n
+		order by row_number() over (partition by c.tenant order by random()), random() limit most)
+	update waiting w set taken = clock_timestamp() from next n
+	where w.scope = n.scope and w.path = n.path and (w.taken is null or w.taken < now() - lease)
+	returning n.tenant, w.scope, w.path, w.taken
 $$;
 
 create function memcore.cuts() returns table (tenant bigint, cut text)
