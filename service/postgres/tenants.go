@@ -199,9 +199,9 @@ func (all Tenants) deleteScopes(ctx context.Context, tenant int64, of ScopeKind,
 			where tenant = $1 and ($2 = '' or kind = $2 and name = $3)), true)`, tenant, of, name)
 		const these = `scope = any (current_setting('memcore.scopes')::bigint[])`
 		b.Queue(`select set_config('memcore.number', '0', true)`) // nobody else writes
-		b.Queue(`with r as (delete from revision where `+these+` returning bytes, writer, size, expires),
+		b.Queue(`with r as (delete from revision where `+these+` returning weight, writer, size, expires),
 			h as (`+charge(`r where expires is not null`, `-size`)+`)
-			insert into usage (tenant, part, documents, bytes) select $1, 0, -count(*), -coalesce(sum(bytes), 0) from r where expires is null
+			insert into usage (tenant, part, documents, bytes) select $1, 0, -count(*), -coalesce(sum(weight), 0) from r where expires is null
 			on conflict (tenant, part) do update set documents = usage.documents + excluded.documents, bytes = usage.bytes + excluded.bytes`, tenant)
 		for _, table := range contentTables {
 			b.Queue(`delete from ` + table + ` where ` + these)

@@ -22,6 +22,8 @@ type Change struct {
 	Gone bool
 	// Base is the version that the change was made from; 0 if there was none.
 	Base int64
+	// Weight is what the document counts for in the bytes of the tenant, if it is more than its text.
+	Weight int
 	// Same means that the text stays, without a revision: only what is made of it changes.
 	Same bool
 	// Forget also removes all earlier revisions, at once.
@@ -169,14 +171,14 @@ func queueChange(b *pgx.Batch, scope int64, c Change, w Write, version *int64) {
 			waiting++
 		}
 	}
-	arguments := pgx.NamedArgs{"scope": scope, "path": path, "base": c.Base, "text": escaped(c.Text), "bytes": len(c.Text), "gone": c.Gone, "by": w.By, "keep": w.Keep,
+	arguments := pgx.NamedArgs{"scope": scope, "path": path, "base": c.Base, "text": escaped(c.Text), "bytes": len(c.Text), "weight": max(len(c.Text), c.Weight), "gone": c.Gone, "by": w.By, "keep": w.Keep,
 		"indexed": c.Indexed, "digest": c.Digest, "model": w.Embedder, "chunks": len(c.Records), "waiting": waiting, "cut": w.Cut}
 	statement := `with n as (select ` + add("number", "256") + `::bigint as number), d as (` + document + `),
-		r as (insert into revision (number, scope, path, text, bytes, gone, by_whom, expires)
-			select n.number, @scope, @path, @text, @bytes, @gone, @by, case when @gone then now() + @keep::interval end from n, d returning writer, size),
-		o as (update revision set replaced = n.number, expires = now() + @keep::interval from n, d where revision.number = @base and scope = @scope returning bytes, writer, size),
+		r as (insert into revision (number, scope, path, text, bytes, weight, gone, by_whom, expires)
+			select n.number, @scope, @path, @text, @bytes, @weight, @gone, @by, case when @gone then now() + @keep::interval end from n, d returning writer, size),
+		o as (update revision set replaced = n.number, expires = now() + @keep::interval from n, d where revision.number = @base and scope = @scope returning weight, writer, size),
 		h as (` + charge(`(select writer, size from o union all select writer, size from r where @gone) u`, `size`) + `)
-		select coalesce((select n.number from d), memcore.lost()), ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@bytes - coalesce((select bytes from o), 0)") + ` from n`
+		select coalesce((select n.number from d), memcore.lost()), ` + add("documents", "case when @gone then -1 when @base = 0 then 1 else 0 end") + `, ` + add("bytes", "@weight - coalesce((select weight from o), 0)") + ` from n`
 	if c.Same {
 		statement = `with d as (update document set indexed = @indexed, digest = @digest, model = ` + modelNumber("@model") + `, cut = @cut, xid = default
 			where scope = @scope and path = @path and revision = @base returning revision)

@@ -30,6 +30,10 @@ const (
 	// maxPassages bounds those of a document. One of 8 MB has some 8,000, but each short section is
 	// one, too.
 	maxPassages = 20_000
+	// A passage takes a kilobyte or two in the database, however short it is. Beyond some, each counts
+	// for bytes of the tenant that its text would have.
+	weightOfPassage = 256
+	freePassages    = 10
 	// maxWritten bounds the passages that a write of several documents makes: each takes some 3 KB of
 	// memory until it is written.
 	maxWritten = 50_000
@@ -147,6 +151,7 @@ func (m *model) cut(ctx context.Context, c *postgres.Change, text string, former
 		}
 		c.Digest = cut.Digest
 	}
+	c.Weight = len(c.Text) + weightOfPassage*max(0, len(cut.Records)-freePassages-len(c.Text)/weightOfPassage)
 	c.Records, c.Removed = cut.Replace(former)
 	for _, words := range keyword.Analyse(c.Records) {
 		c.Words = append(c.Words, words.Append(nil))

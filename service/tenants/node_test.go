@@ -218,6 +218,22 @@ func TestBoundOfPassages(t *testing.T) {
 	u, err := n.Usage(t.Context(), n.ann())
 	require.NoError(t, err)
 	require.Zero(t, u.Documents)
+
+	// Many short ones count for what they take.
+	short := strings.Repeat("# a\n\nb\n", 2_000)
+	mustPut(t, n, n.ann(), "short.md", short)
+	long := "# a\n\n" + strings.Repeat("The ferry leaves at noon. ", 1_000) + "\n"
+	mustPut(t, n, n.ann(), "long.md", long)
+	u, err = n.Usage(t.Context(), n.ann())
+	require.NoError(t, err)
+	require.InDelta(t, 2_000*weightOfPassage+len(long), u.Bytes, 5_000)
+	for _, path := range []string{"short.md", "long.md"} {
+		_, err = n.Delete(t.Context(), n.ann(), path, service.Condition{})
+		require.NoError(t, err)
+	}
+	u, err = n.Usage(t.Context(), n.ann())
+	require.NoError(t, err)
+	require.Zero(t, u.Bytes)
 }
 
 // Nobody uses up the memory of a node by what is laid out for an agent. What is too much can be deleted.

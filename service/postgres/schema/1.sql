@@ -67,6 +67,7 @@ create table memcore.revision (
 	path     text collate "C" not null,
 	text     text, -- null of what was forgotten
 	bytes    bigint not null,
+	weight   bigint not null, -- what it counts for: bytes, or more
 	gone     boolean not null default false,
 	by_whom  text not null,
 	at       timestamptz not null default now(),
