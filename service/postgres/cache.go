@@ -1,11 +1,9 @@
 package postgres
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +11,6 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/store/flat"
 	"github.com/memcore/memcore/store/keyword"
 )
@@ -21,26 +18,34 @@ import (
 // ErrMemory means that what a principal sees has more words and vectors than a node may hold.
 var ErrMemory = errors.New("what you see here has more words and vectors than a node of this service holds in memory: its operator has to give nodes more (GOMEMLIMIT)")
 
-// errNoRoom means that what others read takes the memory that this one needs.
-var errNoRoom = kind.As(kind.Unavailable, errors.New("other memories are being read, which leaves no room for this one: try again"))
+// errMany means that so much has changed that one question reads it for all.
+var errMany = errors.New("much has changed")
 
-// A cache has what is held of scopes. That and what is being read has most bytes, or about: what a
-// question that runs has got stays in memory until it is answered.
+// A cache has what is held of scopes. That and what is being read has most bytes, or about: of large
+// scopes one is read at a time, and what a question that runs has got stays in memory until it is
+// answered.
 type cache struct {
-	most  int64
-	first singleflight.Group // reads what is not held
+	most   int64
+	shared singleflight.Group // reads what all who ask need
+	large  chan struct{}      // has the one that reads a large scope
 
-	mu       sync.Mutex
-	bytes    int64                  // of held and readings
-	held     *lru.LRU[int64, *held] // by scope
-	readings []*reading
-	refused  map[int64]time.Time // scopes that were too large
+	mu      sync.Mutex
+	bytes   int64                  // of held and what is being read
+	held    *lru.LRU[int64, *held] // by scope
+	refused map[int64]time.Time    // scopes that were too large
 }
 
 func newCache(most int64) *cache {
-	c := &cache{most: most, refused: map[int64]time.Time{}}
+	c := &cache{most: most, large: make(chan struct{}, 1), refused: map[int64]time.Time{}}
 	c.held, _ = lru.NewLRU(math.MaxInt, func(_ int64, h *held) { c.bytes -= h.bytes }) // fails for sizes below 1
 	return c
+}
+
+// isLarge reports whether a scope with some chunks is one that is read alone: all others that are read
+// at a moment are not larger together.
+func (c *cache) isLarge(chunks int64) bool {
+	const aboutChunk, readers = 1 << 10, 16
+	return chunks*aboutChunk > c.most/readers
 }
 
 // defaultCacheBytes leaves half of the memory that the process may have for what it does with the rest.
@@ -147,7 +152,7 @@ type reading struct {
 
 	bytes, pending int64
 	counted        int64 // in the cache
-	ended          bool  // by another one that needs the room
+	room           int   // for chunks of changed documents
 }
 
 // grown is what is held of a scope, with what has been read since.
@@ -168,44 +173,33 @@ const readAtOnce = 16 << 20
 // bytesOfRow is about what a record or vector takes beside its words or code while it is read.
 const bytesOfRow = 256
 
-func newReading(c *cache, model string, scopes []int64, before []*held) *reading {
-	r := &reading{cache: c, model: model, of: map[int64]*grown{}}
+func newReading(c *cache, model string, scopes []int64, before []*held, room int) *reading {
+	r := &reading{cache: c, model: model, of: map[int64]*grown{}, room: room}
 	for i, scope := range scopes {
 		r.of[scope] = &grown{held: *before[i], more: map[string]core.Indexed{}}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.readings = append(c.readings, r)
 	return r
 }
 
-// end gives back what the reading took.
-func (c *cache) end(r *reading) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.bytes -= r.counted
-	c.readings = slices.DeleteFunc(c.readings, func(other *reading) bool { return other == r })
-}
-
-// count says how much the reading takes by now. If that is too much beside others that read, the
-// largest of them ends.
+// count says how much the reading takes by now.
 func (r *reading) count(bytes int64) error {
 	c := r.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.bytes += bytes - r.counted
 	r.counted = bytes
-	if r.counted > c.most {
+	c.evict()
+	if bytes > c.most {
 		return ErrMemory
 	}
-	c.evict()
-	if c.bytes > c.most {
-		slices.MaxFunc(c.readings, func(a, b *reading) int { return cmp.Compare(a.counted, b.counted) }).ended = true
-	}
-	if r.ended {
-		return errNoRoom
-	}
 	return nil
+}
+
+// end gives back what the reading took.
+func (r *reading) end() {
+	r.cache.mu.Lock()
+	defer r.cache.mu.Unlock()
+	r.cache.bytes -= r.counted
 }
 
 // add counts what has been read: bytes that are there for good, and those of records that wait to be
@@ -262,6 +256,9 @@ func (r *reading) document(scope, xid int64, path string, d *documentState) erro
 		}
 		g.more[path] = d.indexed.WithPending(waiting)
 		bytes += d.bytes
+		if r.room -= d.chunks; r.room < 0 {
+			return errMany
+		}
 	}
 	return r.add(bytes, 0)
 }

@@ -28,26 +28,21 @@ func TestCacheIsBounded(t *testing.T) {
 	require.Zero(t, c.bytes)
 
 	keep(5, 600)
-	small, large := newReading(c, "", nil, nil), newReading(c, "", nil, nil)
-	require.NoError(t, small.count(300))
+	r := newReading(c, "", nil, nil, 0)
+	require.NoError(t, r.count(300))
 	require.Equal(t, 1, c.held.Len())
-	require.NoError(t, large.count(600))
+	require.NoError(t, r.count(500))
 	require.Zero(t, c.held.Len(), "what is read comes before what is kept")
-	require.NoError(t, small.count(500), "there is too much, but another has more of it")
-	require.ErrorIs(t, large.count(601), errNoRoom)
-	c.end(large)
-	require.NoError(t, small.count(1000))
-	require.ErrorIs(t, small.count(1001), ErrMemory)
-	c.end(small)
+	require.ErrorIs(t, r.count(1001), ErrMemory)
+	r.end()
 	require.Zero(t, c.bytes)
-	require.Empty(t, c.readings)
 }
 
 // Records count while they are read, before they are added.
 func TestReadingIsBounded(t *testing.T) {
 	c := newCache(10 << 20)
-	r := newReading(c, "", []int64{1}, []*held{{}})
-	defer c.end(r)
+	r := newReading(c, "", []int64{1}, []*held{{}}, math.MaxInt)
+	defer r.end()
 	read := 0
 	var err error
 	for ; err == nil; read++ {
@@ -55,13 +50,17 @@ func TestReadingIsBounded(t *testing.T) {
 	}
 	require.ErrorIs(t, err, ErrMemory)
 	require.Less(t, read, 13<<10)
-	r = newReading(c, "", []int64{1}, []*held{{}})
-	defer c.end(r)
+	r = newReading(c, "", []int64{1}, []*held{{}}, math.MaxInt)
+	defer r.end()
 	for read, err = 0, nil; err == nil; read++ {
 		err = r.document(1, 1, fmt.Sprint(read), &documentState{bytes: 1 << 10})
 	}
 	require.ErrorIs(t, err, ErrMemory)
 	require.Less(t, read, 13<<10)
+	r = newReading(c, "", []int64{1}, []*held{{}}, 10)
+	defer r.end()
+	require.NoError(t, r.document(1, 1, "a", &documentState{chunks: 10}))
+	require.ErrorIs(t, r.document(1, 1, "b", &documentState{chunks: 1}), errMany)
 }
 
 func TestCacheBytesFollowTheProcess(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,49 +120,49 @@ func (db *DB) digests(ctx context.Context, s session, paths []string) (map[strin
 	return all, err
 }
 
-// look returns what scopes hold now, by one state of the database. What is not held at all may take
-// longer than one question: it is read for the next ones, too, if this one ends.
+// look returns what scopes hold now, by one state of the database.
 func (db *DB) look(ctx context.Context, s session, model string) (now []*held, err error) {
 	for tries := range maxLooks {
 		var before []*held
-		if before, err = db.heldOf(ctx, s, model); err == nil {
-			now, err = db.update(ctx, s, model, before, tries > 0)
+		if before, err = db.heldOf(ctx, s, model, tries > 0); err != nil {
+			return nil, err
 		}
+		room := manyChunks
+		if tries == maxLooks-1 {
+			room = math.MaxInt
+		}
+		now, err = db.update(ctx, s, model, before, tries > 0, room)
 		switch {
 		case errors.Is(err, errOtherServer): // all is read again, as what is not held
 			db.cache.forget(s.scopes, before)
-		case errors.Is(err, errNoRoom):
-			select {
-			case <-time.After(pauseForRoom << tries):
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		default:
+		case !errors.Is(err, errMany):
 			return now, err
 		}
 	}
 	return nil, err
 }
 
-// maxLooks bounds how often a question looks again, pauseForRoom how soon.
 const (
-	maxLooks     = 4
-	pauseForRoom = 50 * time.Millisecond
+	// maxLooks bounds how often a question looks again.
+	maxLooks = 3
+	// manyChunks are read by one question for all that ask meanwhile, if they have changed.
+	manyChunks = 5_000
 )
 
-// heldOf returns what is held of scopes. One who asks first reads it, for all who ask meanwhile.
-func (db *DB) heldOf(ctx context.Context, s session, model string) ([]*held, error) {
+// heldOf returns what is held of scopes. What is not held at all, or all of it if much has changed, is
+// read by one who asks, for all who do meanwhile and also if this one no longer waits.
+func (db *DB) heldOf(ctx context.Context, s session, model string, changed bool) ([]*held, error) {
 	all := db.cache.of(s.scopes, model)
 	bytes := int64(0)
 	for i, scope := range s.scopes {
-		if all[i].isNew() {
+		if all[i].isNew() || changed {
 			if db.cache.isRefused(scope) {
 				return nil, ErrMemory
 			}
-			reading := db.cache.first.DoChan(fmt.Sprint(scope, " ", model), func() (any, error) {
+			reading := db.cache.shared.DoChan(fmt.Sprint(scope, " ", model), func() (any, error) {
 				ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), maxStatement)
 				defer stop()
-				now, err := db.update(ctx, session{s.tenant, []int64{scope}}, model, []*held{all[i]}, true)
+				now, err := db.readAlone(ctx, session{s.tenant, []int64{scope}}, model)
 				return now, db.cache.note(scope, err)
 			})
 			select {
@@ -169,7 +170,7 @@ func (db *DB) heldOf(ctx context.Context, s session, model string) ([]*held, err
 				if read.Err != nil {
 					return nil, read.Err
 				}
-				all[i] = read.Val.([]*held)[0]
+				all[i] = read.Val.(*held)
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
@@ -181,11 +182,35 @@ func (db *DB) heldOf(ctx context.Context, s session, model string) ([]*held, err
 	return all, nil
 }
 
+// readAlone reads a scope, a large one once no other large one is read.
+func (db *DB) readAlone(ctx context.Context, s session, model string) (*held, error) {
+	var chunks int64
+	err := db.read(ctx, s, func(b *pgx.Batch) {
+		b.Queue(`select coalesce(sum(chunks), 0) from document where scope = any ($1)`, s.scopes).QueryRow(func(row pgx.Row) error { return row.Scan(&chunks) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	if db.cache.isLarge(chunks) {
+		select {
+		case db.cache.large <- struct{}{}:
+			defer func() { <-db.cache.large }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model), true, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	return now[0], nil
+}
+
 // lookTogether calls do with what scopes hold now, and a context in which all that is read is of the
 // same state of the database.
 func (db *DB) lookTogether(ctx context.Context, s session, model string, do func(context.Context, []*held) error) error {
 	return db.readTogether(ctx, s, func(ctx context.Context) error {
-		now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model), true)
+		now, err := db.update(ctx, s, model, db.cache.of(s.scopes, model), true, math.MaxInt)
 		if err != nil {
 			return err
 		}
@@ -196,17 +221,17 @@ func (db *DB) lookTogether(ctx context.Context, s session, model string, do func
 // errOtherServer means that what is held was read of another server.
 var errOtherServer = errors.New("the database is another one than before")
 
-// update returns what scopes hold after what has changed since. Of another server it reads all again,
-// or is errOtherServer.
-func (db *DB) update(ctx context.Context, s session, model string, before []*held, again bool) (now []*held, err error) {
+// update returns what scopes hold after what has changed since: errMany if that has no room, counted
+// in chunks. Of another server it reads all again, or is errOtherServer.
+func (db *DB) update(ctx context.Context, s session, model string, before []*held, again bool, room int) (now []*held, err error) {
 	since := slices.Clone(before)
 	for known := false; !known; {
-		r := newReading(db.cache, model, s.scopes, since)
+		r := newReading(db.cache, model, s.scopes, since, room)
 		err = db.changes(ctx, s, r)
 		if err == nil {
 			now, err = r.finish(s.scopes)
 		}
-		db.cache.end(r)
+		r.end()
 		if err != nil {
 			return nil, err
 		}

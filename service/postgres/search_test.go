@@ -165,6 +165,24 @@ func TestAScopeIsReadOnce(t *testing.T) {
 	}
 	require.NoError(t, begun.Rollback(t.Context()))
 	asking.Wait()
+
+	// So do those who ask after much has changed.
+	var lines []string
+	for i := range 6_000 {
+		lines = append(lines, fmt.Sprint("tea ", i))
+	}
+	w.put(p, "b.md", strings.Join(lines, "\n"))
+	for range 3 {
+		asking.Go(func() {
+			c, err := w.db.Contents(context.Background(), p, embedder)
+			if assert.NoError(t, err) {
+				m, err := c.Keywords.Match(context.Background(), "tea", 9_999, store.Filter{})
+				assert.NoError(t, err)
+				assert.Len(t, m.Hits, 6_001)
+			}
+		})
+	}
+	asking.Wait()
 }
 
 // Readers beside writers see whole documents, and what was written before they asked.
