@@ -297,7 +297,7 @@ func failed(ctx context.Context, err error) error {
 	case errors.As(err, &refused) && refused.Code == "57014": // query_canceled
 		return kind.As(kind.Late, err)
 	case errors.As(err, &refused) && slices.Contains([]string{"08", "53", "57"}, refused.Code[:2]), // connections, resources, the operator
-		pgconn.SafeToRetry(err), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		pgconn.SafeToRetry(err), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, pgconn.ErrConnClosed):
 		return kind.As(kind.Unavailable, fmt.Errorf("the database does not answer: %w", err))
 	}
 	return err
