@@ -465,13 +465,14 @@ var (
 		sounds start step stop sure take thank thanks that that's the them then there these they this those to too try u up very was way we well what
 		work working works yeah yep yes yet you your
 		retry einverstanden genehmigt aprobado approuvé ja nein weiter mach mache bitte danke gut genau fertig passt alles das sie ok einfach los jetzt und
-		sí si vale sigue continúa continua gracias perfecto bien adelante todo hazlo
-		oui non continue merci parfait vas-y d'accord très bien tout
-		sim não obrigado obrigada continue prossiga certo ótimo да нет продолжай спасибо хорошо давай сделай это отлично пожалуйста большое дальше
+		war wars war's für heute erstmal bin gleich wieder da zurück dir euch bis morgen dann
+		sí si vale sigue continúa continua gracias perfecto bien adelante todo hazlo eso esto es por hoy ya está
+		oui non continue merci parfait vas-y d'accord très bien tout c'est bon
+		sim não obrigado obrigada continue prossiga certo ótimo é só isso isto hoje это всё все на сегодня да нет продолжай спасибо хорошо давай сделай это отлично пожалуйста большое дальше
 		super vielen dank klar beaucoup genial claro listo por favor muchas grazie mille sì va bene perfetto avanti شكرا نعم استمر تابع حسنا`)
 	picks = lazy.Set(`address both choose do fix go handle implement item items number numbers observation observations only option options pick point points resolve
 		second select skip third todo use with nimm nur punkt punkte opción opciones`)
-	unspacedGoesOn = []string{"好", "好的", "继续", "可以", "是", "是的", "对", "对的", "谢谢", "行", "没问题", "开始", "请继续", "同意", "重试", "繼續", "はい", "お願いします", "続けて", "続けてください", "ありがとう",
+	unspacedGoesOn = []string{"好", "好的", "继续", "可以", "是", "是的", "对", "对的", "谢谢", "行", "没问题", "开始", "请继续", "同意", "重试", "就这些", "好了", "繼續", "はい", "お願いします", "続けて", "続けてください", "ありがとう",
 		"了解", "進めて", "進めてください", "いいです", "いいね", "네", "계속", "계속해", "좋아", "고마워"}
 )
 

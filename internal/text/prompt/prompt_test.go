@@ -14,6 +14,12 @@ import (
 func TestKinds(t *testing.T) {
 	for text, want := range map[string]prompt.Kind{
 		"go on":                            prompt.Acknowledgement,
+		"Danke, das war's für heute":       prompt.Acknowledgement,
+		"gracias, eso es todo por hoy":     prompt.Acknowledgement,
+		"merci, c’est tout":                prompt.Acknowledgement,
+		"bin gleich wieder da":             prompt.Acknowledgement,
+		"谢谢，就这些":                           prompt.Acknowledgement,
+		"was war gestern?":                 prompt.Request,
 		"ok, proceed":                      prompt.Acknowledgement,
 		"Approved.":                        prompt.Acknowledgement,
 		"Agreed, retry":                    prompt.Acknowledgement,
