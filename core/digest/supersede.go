@@ -15,14 +15,16 @@ import (
 // otherwise. Make it with ClaimOf.
 type Claim struct {
 	said    []assertion
-	changes bool // it says that something is so from now on, or no longer
+	changes bool    // it says that something is so from now on, or no longer
+	tokens  []token // of all that is said
 }
 
 // An assertion is what one clause says: the words that tell, without articles, auxiliaries and
 // verbs that only assign, such as "use" and "runs on".
 type assertion struct {
-	is    []token // what is so
-	isNot []token // what is not so, or no longer
+	is      []token // what is so
+	isNot   []token // what is not so, or no longer
+	subject []token // what is so, without values
 	// skeleton has all words but marks of change, for clauses that differ in one place alone.
 	skeleton []string
 }
@@ -57,7 +59,9 @@ func ClaimOf(text string) (c Claim) {
 			c.changes = true
 		}
 		if one := assertionOf(words); len(one.is)+len(one.isNot) > 0 {
+			one.subject = subjectOf(one.is)
 			c.said = append(c.said, one)
+			c.tokens = append(append(c.tokens, one.is...), one.isNot...)
 		}
 	}
 	return c
@@ -68,14 +72,7 @@ func ClaimOf(text string) (c Claim) {
 func (c Claim) Replaces(earlier Claim) bool { return c.Supersedes(earlier) || c.restates(earlier) }
 
 func (c Claim) restates(earlier Claim) bool {
-	tokens := func(c Claim) (all []token) {
-		for _, one := range c.said {
-			all = append(all, one.is...)
-			all = append(all, one.isNot...)
-		}
-		return all
-	}
-	shared, fresh, left := compare(tokens(c), tokens(earlier))
+	shared, fresh, left := compare(c.tokens, earlier.tokens)
 	return min(fresh, left) == 0 && shared > max(fresh, left)
 }
 
@@ -102,7 +99,7 @@ func (c Claim) revalues(now, before assertion) bool {
 			continue
 		}
 		old := before.is[slices.IndexFunc(before.is, func(t token) bool { return t.value == value.value })]
-		shared, fresh, left := compare(subjectOf(now.is), subjectOf(before.is))
+		shared, fresh, left := compare(now.subject, before.subject)
 		switch {
 		case old.text == value.text || shared == 0 || fresh > 0:
 		case left == 0, c.changes && shared > 1 && left <= shared:
@@ -121,12 +118,17 @@ func (c Claim) rejects(now, before assertion) bool {
 	for _, t := range now.isNot {
 		if t.instead && holds(before.is, t) {
 			found++
-			words += min(1, len(subjectOf([]token{t})))
+			if t.value == "" {
+				words++
+			}
 		}
 	}
+	if found == 0 {
+		return false
+	}
 	shared, fresh, left := compare(now.is, before.is)
-	subject, _, _ := compare(subjectOf(now.is), subjectOf(before.is))
-	return found > 0 && words+subject > 0 && fresh > 0 && !holdsAny(before.isNot, now.isNot) &&
+	subject, _, _ := compare(now.subject, before.subject)
+	return words+subject > 0 && fresh > 0 && !holdsAny(before.isNot, now.isNot) &&
 		(left == found || oneSpan(now.is, before.is, 3) && 2*(shared+found) >= len(before.is))
 }
 
@@ -244,6 +246,9 @@ func oneSpan(all, others []token, max int) bool {
 
 // sameWord also takes a plural, another ending of two letters, and what is in a folder for it.
 func sameWord(a, b string) bool {
+	if len(a) > 0 && len(b) > 0 && a[0] != b[0] { // as most are: each statement is compared with all newer ones
+		return false
+	}
 	if len(a) > len(b) {
 		a, b = b, a
 	}
