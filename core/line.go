@@ -29,7 +29,8 @@ type Line struct {
 	// Name opens it with Manager.Read: five characters for the document, a hyphen, and the line
 	// where it begins. It stays while the document keeps its path and grows at its end.
 	Name string `json:"name"`
-	// Request is what the user asked for, or the headings of the section; one line.
+	// Request is what the user asked for, or the headings of the section; one line, "" if the turn
+	// gets that as a statement.
 	Request string `json:"request"`
 	// Outcome is what came of it, or what the section says; one line, may be "".
 	Outcome string `json:"outcome,omitempty"`

@@ -57,11 +57,17 @@ func (q *query) listLines(ctx context.Context, t *turn, question relevance.Query
 		}
 		line := lineOf(u.unit, holds)
 		line.Reply = unlessSaid(line.Reply, has.Said)
+		isSaid := false
+		if s, ok := q.saidFirst(ctx, u, has.Said); ok { // what came of it may still be news
+			line.Request, isSaid = "", s.Standing || unlessSaid(line.Outcome, []Statement{s}) == ""
+		}
 		u.said = wordsOf(line.Request + " " + line.Outcome)
+		// A line that says all of the statement with which it begins, and what came of it, comes for it.
+		near = slices.DeleteFunc(near, func(s Statement) bool { return s.Name == line.Name && wordsOf(s.Text).within(u.said) })
 		switch {
 		case line.Outcome == "" && line.Request == "", q.suspects(line, u):
 		case slices.ContainsFunc(near, func(s Statement) bool { return s.Name == line.Name }):
-		case q.given[line.Name], q.isSaid(ctx, u, has.Said):
+		case q.given[line.Name], isSaid:
 			had++
 		case slices.ContainsFunc(has.Hits, func(h MemoryHit) bool { return h.Path == u.path && u.start <= h.StartLine && h.StartLine <= u.end }):
 		case slices.ContainsFunc(kept, func(k rankedUnit) bool { return k.said.overlap(u.said) >= sameLine }):
@@ -100,17 +106,20 @@ func (u rankedUnit) claim(l Line) string {
 	return l.Request + "\n" + l.Outcome
 }
 
-// isSaid reports whether the conversation gets, or was given, what the user stated where an
-// exchange begins, and with it the name of the exchange.
-func (q *query) isSaid(ctx context.Context, u rankedUnit, said []Statement) bool {
+// saidFirst returns the statement with which an exchange begins, if the conversation gets it, or was
+// given it.
+func (q *query) saidFirst(ctx context.Context, u rankedUnit, said []Statement) (s Statement, ok bool) {
 	log, err := q.index.digests.of(ctx, q.index.view, u.path)
-	return err == nil && slices.ContainsFunc(log.Statements, func(one digest.Statement) bool {
-		if one.Line != u.start {
-			return false
+	if err != nil {
+		return Statement{}, false
+	}
+	for _, one := range log.Statements {
+		s = statementOf(u.path, one)
+		if one.Line == u.start && (q.given[s.Key] || slices.ContainsFunc(said, func(o Statement) bool { return o.Key == s.Key })) {
+			return s, true
 		}
-		key := statementOf(u.path, one).Key
-		return q.given[key] || slices.ContainsFunc(said, func(s Statement) bool { return s.Key == key })
-	})
+	}
+	return Statement{}, false
 }
 
 // suspects reports whether a line reads like an instruction to a model. It is left out: the mark of

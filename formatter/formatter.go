@@ -112,7 +112,10 @@ func lineText(l core.Line) string {
 	if isStatement {
 		text += ", the user said"
 	}
-	text += ": " + l.Request
+	text += ":"
+	if l.Request != "" {
+		text += " " + l.Request
+	}
 	if l.Outcome != "" {
 		text += " → " + l.Outcome
 	}
