@@ -54,16 +54,18 @@ const (
 	// counts as wordAlone, if they are half of the prompt's. Statements that share no word with an
 	// order are given at the start of a session, and at their moments. What was said of one thing has
 	// to be nearer, minOnce.
-	minSaid  = 0.45
-	minAsked = 0.38 // for a question, which names what it asks for
-	minOnce  = 0.6
+	minSaid  = 0.55
+	minAsked = 0.42 // for a question, which names what it asks for
+	minOnce  = 0.65
+	// minSure is the least Statement.Sure of what a prompt gets as standing.
+	minSure = 0.5
 	// What is less near, but at least minListed, has a place in a list, beside exchanges and
 	// sections that would crowd it out: at most maxListed statements, where there is a list.
 	minListed  = 0.15
 	maxListed  = 2
 	sharedWord = 0.1
 	// sharedMoment counts for what was said of the work that an order asks for.
-	sharedMoment = 0.15
+	sharedMoment = 0.1
 	wordAlone    = 0.2
 )
 
@@ -167,7 +169,7 @@ func (q *query) said(ctx context.Context, t *turn) (all turnStatements, degraded
 			break
 		}
 		s := q.statementAt(ctx, c)
-		isNear := c.value >= least && (s.Standing || c.value >= minOnce)
+		isNear := c.value >= least && (s.Sure >= minSure || c.value >= minOnce)
 		if newer, ok := q.laterWord(ctx, s.Text, s.Time, all.claims, digest.Claim.Replaces); ok {
 			s = newer
 		}
@@ -324,7 +326,7 @@ func (q *query) standingAt(moments []digest.Moment) (all []Statement, err error)
 	}
 	for document, log := range q.m.ofUser(logs, q.index.manifest) {
 		for _, s := range log.Standing {
-			if one := statementOf(document, s); isAbout(one, moments) {
+			if one := statementOf(document, s); one.Sure >= minSure && isAbout(one, moments) {
 				all = append(all, one)
 			}
 		}

@@ -8,7 +8,7 @@ package digest
 import "time"
 
 // Version grows when Of finds something else in the same log, so that indexes are made again.
-const Version = 9
+const Version = 10
 
 // A Digest is what a log says in short. All of it is in the order of the log, and without secrets
 // if the turns were.

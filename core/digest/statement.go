@@ -10,6 +10,7 @@ import (
 	"github.com/memcore/memcore/internal/markdown/fence"
 	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/internal/text/prompt"
 	"github.com/memcore/memcore/internal/text/stated"
 )
 
@@ -39,7 +40,7 @@ func (s *summary) state(t chunker.Turn, text string, answers bool) {
 			continue
 		}
 		one.Text = all[i].text
-		for i+1 < len(all) && belongs(all[i+1], at) && len(one.Text)+1+len(all[i+1].text) <= maxStatement {
+		for i+1 < len(all) && belongs(all[i+1]) && len(one.Text)+1+len(all[i+1].text) <= maxStatement {
 			i++
 			one.Text += " " + all[i].text
 		}
@@ -48,10 +49,9 @@ func (s *summary) state(t chunker.Turn, text string, answers bool) {
 }
 
 // belongs reports whether a sentence is shown with the statement before it: it gives its reason, or
-// states nothing itself but when or what it holds for.
-func belongs(next spokenSentence, at stated.Place) bool {
-	at.First = false
-	return next.rest || givesReason(next.text) || next.follows && restricts(next.text) && classify(next.text, at).Kind == ""
+// says when or what it holds for.
+func belongs(next spokenSentence) bool {
+	return next.rest || givesReason(next.text) || next.follows && restricts(next.text)
 }
 
 // said adds a statement; an equal earlier one is replaced.
@@ -142,6 +142,18 @@ func spoken(text string) []spokenSentence {
 					follows = true
 				}
 			}
+		}
+	}
+	return all
+}
+
+// Sentences returns the sentences of a user's message that may state something: what looks pasted,
+// code, quotations and titles are none.
+func Sentences(message string) (all []string) {
+	message = excerpt.Head(strings.TrimSpace(message), maxRead)
+	for _, s := range spoken(lead(prompt.Form(message).Own, message)) {
+		if !s.rest {
+			all = append(all, s.text)
 		}
 	}
 	return all

@@ -13,8 +13,8 @@ const (
 	epochs    = 15
 	rate      = 0.1
 	decay     = 1e-7 // L2, times the number of sentences
-	minStates = 0.65
-	minStands = 0.7
+	minStates = 0.4
+	minStands = 0.45
 )
 
 // A linear model is not yet rounded.

@@ -4,6 +4,9 @@
 //	go -C lab run ./stated -test FILE,…                                measures other files with a model of all
 //	go -C lab run ./stated -out ../internal/text/stated/model.json     fits to all
 //
+// -logs names a folder of real logs that lab/turns/rebuild.py made; their labelled messages are fitted
+// to, or measured, beside the files. The shipped model is fitted to both.
+//
 // -data names the files to fit to, by default those of lab/stated/data. A file has blocks, one for a
 // message, with an empty line between. A block begins with "@ LANGUAGE PLACE", where PLACE is new
 // (the message opens a task), follow, or answer (it answers a question of the agent). Each other line
@@ -31,15 +34,16 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("stated: ")
 	data := flag.String("data", "stated/data", "`FOLDER` of the files to fit to")
+	logs := flag.String("logs", "", "`FOLDER` of real logs, by lab/turns/rebuild.py")
 	test := flag.String("test", "", "measure these `FILES`, with commas between, instead")
 	out := flag.String("out", "", "write a model of all to `FILE`; measure nothing")
 	flag.Parse()
-	if err := run(*data, *test, *out); err != nil {
+	if err := run(*data, *logs, *test, *out); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(data, test, out string) error {
+func run(data, logs, test, out string) error {
 	names, err := filepath.Glob(filepath.Join(data, "*.txt"))
 	if err != nil || len(names) == 0 {
 		return fmt.Errorf("no files in %s: %v", data, err)
@@ -47,6 +51,16 @@ func run(data, test, out string) error {
 	all, err := readAll(names)
 	if err != nil {
 		return err
+	}
+	if logs != "" {
+		some, changed, err := readLogs(logs)
+		if err != nil {
+			return err
+		}
+		if changed > 0 {
+			log.Printf("%d messages of %s read otherwise than when they were labelled: left out", changed, logs)
+		}
+		all = append(all, some...)
 	}
 	switch {
 	case out != "":
@@ -64,15 +78,28 @@ func run(data, test, out string) error {
 		report("test", fit(all).measure(others))
 		return nil
 	}
-	var held []scored
-	for _, name := range names {
+	var held, real []scored
+	var files []string
+	for _, s := range all {
+		if !slices.Contains(files, s.file) {
+			files = append(files, s.file)
+		}
+	}
+	for _, name := range files {
 		isIn := func(s sentence) bool { return s.file == name }
 		rest := slices.DeleteFunc(slices.Clone(all), isIn)
 		some := fit(rest).measure(slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !isIn(s) }))
 		report(filepath.Base(name), some)
-		held = append(held, some...)
+		if strings.HasPrefix(name, logPrefix) {
+			real = append(real, some...)
+		} else {
+			held = append(held, some...)
+		}
 	}
-	report("all", held)
+	report("all files", held)
+	if len(real) > 0 {
+		report("all logs", real)
+	}
 	return nil
 }
 
