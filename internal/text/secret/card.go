@@ -193,15 +193,21 @@ func isSequence(text string, groups []span) bool {
 	return len(seen) == len(groups)
 }
 
+// maxAbout is how far from a number its line is read, in bytes.
+const maxAbout = 200
+
 // isAboutCards reports whether the line says that a number is a card's, and no name of another number
 // is assigned to it.
 func isAboutCards(text string, start, end int) bool {
-	line := lineAround(text, start, end)
-	if begin := strings.LastIndexByte(text[:start], '\n') + 1; start-begin > 200 {
-		line = line[strings.Index(line, text[start:end])-200:]
+	from, to := max(0, start-maxAbout), min(len(text), end+maxAbout)
+	if n := strings.LastIndexByte(text[from:start], '\n'); n >= 0 {
+		from += n + 1
+	}
+	if n := strings.IndexByte(text[end:to], '\n'); n >= 0 {
+		to = end + n
 	}
 	if key := keyOf().FindStringSubmatch(text[max(0, start-60):start]); key != nil && otherKey().MatchString(key[1]) {
 		return false
 	}
-	return aboutCards().MatchString(line[:min(len(line), 400)])
+	return aboutCards().MatchString(text[from:to])
 }

@@ -57,6 +57,21 @@ func TestCards(t *testing.T) {
 	}
 }
 
+// A number is judged by what is near it in its line, not by what is near an equal one before it.
+func TestCardsOfLongLines(t *testing.T) {
+	const card = "4539578763621486"
+	far := strings.Repeat(", row", 60)
+	for text, want := range map[string]string{
+		card + far + " visa " + card:                      card + far + " visa " + Mark + cardRule + "]",
+		"visa " + card + far + " " + card:                 "visa " + Mark + cardRule + "]" + far + " " + card,
+		"visa" + far + " " + card + far + " visa " + card: "visa" + far + " " + card + far + " visa " + Mark + cardRule + "]",
+		"visa\n" + card + "\nvisa":                        "visa\n" + card + "\nvisa",
+	} {
+		got, _ := Redact(text)
+		require.Equal(t, want, got)
+	}
+}
+
 // Numbers that are no card's stay, also if their last digit is right by chance.
 func TestNoCards(t *testing.T) {
 	card := "4539578763621486"
