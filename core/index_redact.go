@@ -20,7 +20,7 @@ func (c *Cutter) redaction() string {
 	if c.keepSecrets {
 		return "/secrets-kept"
 	}
-	return "/secrets10" // count up when other secrets are found, or in other places
+	return "/secrets11" // count up when other secrets are found, or in other places
 }
 
 // redactContent works before the cut, to find keys of many lines.

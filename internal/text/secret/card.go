@@ -166,7 +166,7 @@ func joins(beside string, before bool) bool {
 	}
 	c := beside[0]
 	if (c == '.' || c == ',' || c == ':') && len(beside) > 1 {
-		return isDigit(beside[1]) || isLetter(beside[1])
+		return isDigit(beside[1]) || c != ',' && isLetter(beside[1]) // the next value of a row is a word
 	}
 	return c == '_' || c == '/' || c == '\\' || c == '@' || c == '%' || c == '-' || isLetter(c)
 }

@@ -36,6 +36,7 @@ func TestCards(t *testing.T) {
 		"assigned":           "card_number=<4111111111111111>",
 		"in JSON":            `{"cardNumber": "<5105105105105100>", "cvc": "314"}`,
 		"in German":          "Die Kreditkarte hat die Nummer <4111111111111111>",
+		"in a row":           "Ada,visa,<4111111111111111>,valid",
 		"paid":               "he paid with <4111111111111111>",
 		"in a quote":         "“<4111 1111 1111 1111>”",
 		"after a zero-width": "it is <4539\u200b 5787 6362 1486>",
