@@ -77,8 +77,8 @@ type Options struct {
 	Remote       Remote
 	RemoteBudget time.Duration
 	RemoteRest   string
-	// Saved are prefixes of documents that models write. Their text, like that of MCP servers and
-	// tools, becomes suspicious sooner.
+	// Saved are prefixes of documents that models write. Their text, like that of tools and of the
+	// Remote, becomes suspicious sooner.
 	Saved []string
 	// IsUsers reports whether what the user of a log says is this user's word; nil is always. A log
 	// that came with a repository may say anything: nothing of it is a Statement, or a Failure.

@@ -14,7 +14,7 @@ import (
 func TestOriginOf(t *testing.T) {
 	o := Options{Saved: []string{"data/memory", "@ops/data/memory"}}
 	for path, hit := range map[string]MemoryHit{
-		"mcp:tracker/issue/7":         {Kind: source.KindDocument},
+		"service:~/issue.md":          {Kind: source.KindDocument},
 		"data/memory/facts/db.md":     {Kind: source.KindMarkdown},
 		"@ops/data/memory/facts/x.md": {Kind: source.KindMarkdown},
 		"logs/chat.jsonl":             {Kind: source.KindConversation, Speaker: "tool"},

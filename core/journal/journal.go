@@ -1,8 +1,8 @@
 // Package journal records what happens in a workspace: what each event of an agent's session got,
-// why not more, and what the agent used of it.
+// why not more, and what the agent opened of it.
 //
 // The journal is one file, to which all processes append lines of JSON. What a session has already,
-// explain, status, the pages and the judging of use are read from it.
+// explain, status and the pages are read from it.
 package journal
 
 import (

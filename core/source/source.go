@@ -49,8 +49,7 @@ type Source interface {
 // A Document is a file or a log that is indexed.
 type Document struct {
 	// Path is its name in citations, unique in a memory: relative to the workspace, "~/…" in the
-	// home folder, absolute elsewhere, "session:ID/…" in the
-	// folder of a session.
+	// home folder, absolute elsewhere, "session:ID/…" in the folder of a session.
 	Path string
 	// File is its path on disk, or "".
 	File string

@@ -68,8 +68,6 @@ func (s hookMemory) Overview(ctx context.Context, e hook.Event, known string) (t
 	return formatter.Reference(formatter.Start{Overview: session.Excerpt(overview, s.Names().Of(current.OverviewPath()), session.OverviewRoom)}), stamp, nil
 }
 
-// Used implements hook.Memory.
-
 // Now implements hook.Memory. Calls share only the files read.
 func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (hook.Applied, error) {
 	if !s.Settings.Enabled {

@@ -304,7 +304,7 @@ type searchParams struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"most results"`
 	Since string `json:"since,omitempty" jsonschema:"only what is not older: a date such as 2026-11-17, or last week"`
 	Until string `json:"until,omitempty" jsonschema:"only what is not newer"`
-	Kind  string `json:"kind,omitempty" jsonschema:"only markdown (notes), conversation (logs of agents), document (of MCP servers), or session: messages and notes of working sessions"`
+	Kind  string `json:"kind,omitempty" jsonschema:"only markdown (notes), conversation (logs of agents), document (of a memory service), or session: messages and notes of working sessions"`
 	Path  string `json:"path,omitempty" jsonschema:"only this document or folder"`
 	Exact bool   `json:"exact,omitempty" jsonschema:"of kind session: only what holds the query as it is written"`
 }

@@ -72,10 +72,10 @@ func Spelled(name string) string {
 }
 
 // isScheme reports whether a word and a colon begin names of documents that are in no file below a
-// folder: of a memory service, an MCP server or a session, or on a drive of Windows.
+// folder: of a memory service or a session, or on a drive of Windows.
 func isScheme(word string) bool {
 	switch word {
-	case "service", "mcp", "session":
+	case "service", "session":
 		return true
 	}
 	return len(word) == 1 && isLetter(rune(word[0]))

@@ -44,7 +44,7 @@ func TestSpell(t *testing.T) {
 func TestSpelled(t *testing.T) {
 	for typed, want := range map[string]string{
 		"notes/a.md": "notes/a.md", "a%09b.md": "a%09b.md", "a\tb.md": "a%09b.md", "BEANS%e2%80%8b.md": "BEANS%E2%80%8B.md", "100%.md": "100%25.md",
-		"service:notes/a.md": "service:notes/a.md", "service:mcp:docs/file:///a": "service:mcp:docs/file:///a", "C:/a.md": "C:/a.md",
+		"service:notes/a.md": "service:notes/a.md", "service:session:one/a.md": "service:session:one/a.md", "C:/a.md": "C:/a.md",
 		"service:source: b.md": "service:source%3A b.md", "other:a.md": "other%3Aa.md", "./~/a.md": "./~/a.md",
 	} {
 		if got := Spelled(typed); got != want {
