@@ -20,10 +20,8 @@ import (
 	"github.com/memcore/memcore/internal/paths"
 )
 
-const (
-	// UsedSince is the span of Summary in days.
-	UsedSince = 30
-)
+// UsedSince is the span of Summary in days.
+const UsedSince = 30
 
 // Use is the record of what agents got and opened.
 type Use struct{ w *Workspace }
