@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"math"
 	"runtime/debug"
 	"sync"
@@ -32,11 +34,11 @@ type cache struct {
 	mu      sync.Mutex
 	bytes   int64                  // of held and what is being read
 	held    *lru.LRU[int64, *held] // by scope
-	refused map[int64]time.Time    // scopes that were too large
+	refused map[string]time.Time   // what was too large, by refusal
 }
 
 func newCache(most int64) *cache {
-	c := &cache{most: most, large: make(chan struct{}, 1), refused: map[int64]time.Time{}}
+	c := &cache{most: most, large: make(chan struct{}, 1), refused: map[string]time.Time{}}
 	c.held, _ = lru.NewLRU(math.MaxInt, func(_ int64, h *held) { c.bytes -= h.bytes }) // fails for sizes below 1
 	return c
 }
@@ -114,28 +116,28 @@ func (c *cache) evict() {
 	}
 }
 
-// refusedFor is how long a scope that was too large is not read again, which would take the room of
+// refusedFor is how long scopes that were too large are not read again, which would take the room of
 // others for nothing.
 const refusedFor = time.Minute
 
-// isRefused reports whether a scope was too large a moment ago.
-func (c *cache) isRefused(scope int64) bool {
+// refusal names scopes for a model: each may fit by itself, or without vectors.
+func refusal(scopes []int64, model string) string { return fmt.Sprint(scopes, " ", model) }
+
+// isRefused reports whether scopes were too large together a moment ago.
+func (c *cache) isRefused(scopes []int64, model string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, known := c.refused[scope]
-	if known && time.Since(at) > refusedFor {
-		delete(c.refused, scope)
-		return false
-	}
-	return known
+	at, known := c.refused[refusal(scopes, model)]
+	return known && time.Since(at) < refusedFor
 }
 
-// note remembers a scope that is too large, and returns the error.
-func (c *cache) note(scope int64, err error) error {
+// note remembers scopes that are too large together, and returns the error.
+func (c *cache) note(scopes []int64, model string, err error) error {
 	if errors.Is(err, ErrMemory) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.refused[scope] = time.Now()
+		maps.DeleteFunc(c.refused, func(_ string, at time.Time) bool { return time.Since(at) >= refusedFor })
+		c.refused[refusal(scopes, model)] = time.Now()
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime/debug"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,6 +62,21 @@ func TestReadingIsBounded(t *testing.T) {
 	defer r.end()
 	require.NoError(t, r.document(1, 1, "a", &documentState{chunks: 10}))
 	require.ErrorIs(t, r.document(1, 1, "b", &documentState{chunks: 1}), errMany)
+}
+
+// What is too large together is not read again at once; what fits by itself, or without vectors, is.
+func TestRefused(t *testing.T) {
+	c := newCache(1000)
+	require.ErrorIs(t, c.note([]int64{1, 2}, "m", ErrMemory), ErrMemory)
+	require.True(t, c.isRefused([]int64{1, 2}, "m"))
+	require.False(t, c.isRefused([]int64{1, 2}, ""))
+	require.False(t, c.isRefused([]int64{1}, "m"))
+	require.NoError(t, c.note([]int64{1}, "m", nil))
+	require.False(t, c.isRefused([]int64{1}, "m"))
+	c.refused[refusal([]int64{1, 2}, "m")] = time.Now().Add(-refusedFor)
+	require.False(t, c.isRefused([]int64{1, 2}, "m"), "it may fit by now")
+	require.Error(t, c.note([]int64{3}, "m", ErrMemory))
+	require.Len(t, c.refused, 1, "what is over goes")
 }
 
 func TestCacheBytesFollowTheProcess(t *testing.T) {

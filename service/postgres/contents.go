@@ -152,18 +152,22 @@ const (
 // heldOf returns what is held of scopes. What is not held at all, or all of it if much has changed, is
 // read by one who asks, for all who do meanwhile and also if this one no longer waits.
 func (db *DB) heldOf(ctx context.Context, s session, model string, changed bool) ([]*held, error) {
+	if db.cache.isRefused(s.scopes, model) {
+		return nil, ErrMemory
+	}
 	all := db.cache.of(s.scopes, model)
 	bytes := int64(0)
 	for i, scope := range s.scopes {
 		if all[i].isNew() || changed {
-			if db.cache.isRefused(scope) {
+			one := []int64{scope}
+			if db.cache.isRefused(one, model) {
 				return nil, ErrMemory
 			}
 			reading := db.cache.shared.DoChan(fmt.Sprint(scope, " ", model), func() (any, error) {
 				ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), maxStatement)
 				defer stop()
-				now, err := db.readAlone(ctx, session{s.tenant, []int64{scope}}, model)
-				return now, db.cache.note(scope, err)
+				now, err := db.readAlone(ctx, session{s.tenant, one}, model)
+				return now, db.cache.note(one, model, err)
 			})
 			select {
 			case read := <-reading:
@@ -176,7 +180,7 @@ func (db *DB) heldOf(ctx context.Context, s session, model string, changed bool)
 			}
 		}
 		if bytes += all[i].bytes; bytes > db.cache.most {
-			return nil, ErrMemory
+			return nil, db.cache.note(s.scopes, model, ErrMemory)
 		}
 	}
 	return all, nil

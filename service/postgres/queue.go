@@ -25,10 +25,10 @@ type Job struct {
 	taken time.Time
 }
 
-// Pending takes at most n documents, of tenants and scopes in turn, so that one who writes much holds up
-// no other. Of a scope the newest come first, and those that were taken before only after all others.
-// No other node gets them before the lease is over: Hold what takes long. A job without records has all its vectors, of an embedder that the tenant had
-// before: call Embedded.
+// Pending takes at most n documents, of tenants and scopes in turn, so that one who writes much
+// holds up no other. Of a scope the newest come first, and those that were taken before only after
+// all others. No other node gets them before the lease is over: Hold what takes long. A job without
+// records has all its vectors, of an embedder that the tenant had before: call Embedded.
 func (db *DB) Pending(ctx context.Context, n int, lease time.Duration) (jobs []Job, err error) {
 	rows, _ := db.pool.Query(ctx, `select n.scope, n.path, n.taken, `+tenantColumns+` from memcore.take($1, $2) n join tenant t on t.id = n.tenant`, n, lease) // CollectRows has its error
 	jobs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (j Job, err error) {
