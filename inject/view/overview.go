@@ -113,6 +113,8 @@ func waitingOf(o Overview) *Check {
 var languages = map[string]string{
 	"ar": "Arabic", "da": "Danish", "de": "German", "en": "English, or not recognised", "es": "Spanish", "fi": "Finnish", "fr": "French", "hu": "Hungarian",
 	"it": "Italian", "nl": "Dutch", "no": "Norwegian", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "tr": "Turkish",
+	"am": "Amharic", "bn": "Bengali", "el": "Greek", "he": "Hebrew", "hi": "Hindi", "hy": "Armenian", "ja": "Japanese", "ka": "Georgian",
+	"km": "Khmer", "ko": "Korean", "my": "Burmese", "ta": "Tamil", "te": "Telugu", "th": "Thai", "zh": "Chinese",
 }
 
 var roles = map[string]string{"embedder": "Embedder", "reflection": "Model for reflection"}

@@ -74,3 +74,9 @@ func TestSystemIsATree(t *testing.T) {
 	require.Equal(t, []budgetRow{{"Lines", "50", "100", "50 %"}, {"Tokens", "80", "1k", "8 %"}}, p.Budget)
 	systemOf(Layer{Memory: curated.Memory{Files: []curated.File{{Tier: curated.Project, Path: "a"}}, Segments: []curated.Segment{segment("a", "b", 1, 1, 1), segment("b", "a", 1, 1, 1)}}}) // ends
 }
+
+// Languages have names, also those that only their script tells.
+func TestLanguagesAreNamed(t *testing.T) {
+	p := overviewOf(Overview{Languages: map[string]int{"zh": 3, "de": 2, "xx": 1}})
+	require.Equal(t, []languageRow{{"Chinese", 3}, {"German", 2}, {"xx", 1}}, p.Languages)
+}
