@@ -22,9 +22,10 @@ mkdir -p "$scratch/home" "$scratch/cache"
 binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
 for name in $(compgen -e MEMCORE_ || true); do unset "$name"; done
 
+# Without --workspace the memory would be that of the whole repository, of which the folder is a part.
 memcore() {
   HOME="$scratch/home" USERPROFILE="$scratch/home" LOCALAPPDATA="$scratch/cache" XDG_CACHE_HOME="$scratch/cache" \
-    NO_COLOR=1 "$binary" "$@"
+    NO_COLOR=1 "$binary" --workspace testdata/workspace "$@"
 }
 fail() { echo "demo: FAILED: $*" >&2; exit 1; }
 
@@ -37,11 +38,13 @@ ask() {
 want() { case $answer in *"$1"*) ;; *) fail "the answer lacks \"$1\"" ;; esac; }
 
 choice=${engine:+--engine=$engine}
-echo "$ memcore index ${choice:+$choice }testdata/workspace"
-memcore index ${choice:+"$choice"} testdata/workspace || fail "index exited with $?"
+printf '$ cd testdata/workspace\n$ memcore index%s\n' "${choice:+ $choice}"
+memcore index ${choice:+"$choice"} || fail "index exited with $?"
 
 printf '\n$ memcore status\n'
-memcore status || fail "status exited with $?"
+status=$(memcore status) || fail "status exited with $?"
+printf '%s\n' "$status"
+case $status in *"13 Markdown files, 3 conversations"*) ;; *) fail "more or less is indexed than testdata/workspace" ;; esac
 [ -z "$engine" ] || grep -q "\"engine\": \"$engine\"" <<<"$(memcore status --json)" || fail "status --json does not say engine $engine"
 
 ask "which port does staging postgres use"
