@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -140,7 +142,7 @@ func (t Tool) check(arguments []byte) error {
 	}
 	for key, value := range values {
 		if t.Schema.Properties[key] == nil && !slices.Contains(t.aliases, key) {
-			return fmt.Errorf("there is no parameter %q", key)
+			return fmt.Errorf("there is no parameter %q%s", key, t.parameters())
 		}
 		var one any
 		if wanted := t.choices[key]; wanted != nil && json.Unmarshal(value, &one) == nil && one != nil && one != "" && !slices.Contains(wanted, one) {
@@ -148,6 +150,18 @@ func (t Tool) check(arguments []byte) error {
 		}
 	}
 	return nil
+}
+
+// parameters names those that a tool has, for a model that guessed one.
+func (t Tool) parameters() string {
+	names := slices.Sorted(maps.Keys(t.Schema.Properties))
+	switch len(names) {
+	case 0:
+		return ", want none"
+	case 1:
+		return ", want " + names[0]
+	}
+	return ", want one of " + strings.Join(names, ", ")
 }
 
 // wanted says what a model got wrong, without types of Go.

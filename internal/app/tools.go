@@ -403,6 +403,9 @@ type forgetParams struct {
 }
 
 func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, error) {
+	if strings.TrimSpace(p.Text) == "" { // which says nothing, also of what is known
+		return tools.Answer{}, fmt.Errorf("%w: text is empty, want all words of a statement, or its citation", tools.ErrArguments)
+	}
 	found, err := t.located(ctx, p.Text)
 	if err != nil {
 		return tools.Answer{}, err
