@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"strings"
 
@@ -39,6 +40,7 @@ A path is that of a file as the shell has it, or if there is none, as citations 
 		Args: arguments(cobra.ArbitraryArgs, "a text or a citation"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := a.TypedPassage(strings.TrimSpace(strings.Join(args, " ")))
+			document, _, _, isCitation := paths.ParseCitation(o.remember)
 			o.source, o.remember = a.TypedDocument(o.source), a.TypedDocument(o.remember)
 			named := 0
 			for _, name := range []string{text, o.id, o.source, o.remember} {
@@ -49,7 +51,11 @@ A path is that of a file as the shell has it, or if there is none, as citations 
 			if named != 1 {
 				return kind.Hint(kind.Usagef("forget: name one thing: a text, a citation, --id, --source or --remember"), "run 'memcore forget --help' for what they are")
 			}
-			return forgetNamed(cmd.Context(), a, text, o)
+			err := forgetNamed(cmd.Context(), a, text, o)
+			if isCitation && errors.Is(err, core.ErrNotForgotten) {
+				return kind.Hint(err, fmt.Sprintf("--remember wants a whole document: memcore forget --remember '%s'", document))
+			}
+			return err
 		},
 	}
 	f := cmd.Flags()
