@@ -148,8 +148,10 @@ func printStatus(a *cli, s status) error {
 		}
 	case core.StateBuilding:
 		row("index", color.FgYellow, "not complete, %d of %s have a vector: memcore index", s.Embedded, plain.Count(s.Chunks, "chunk"))
-	default:
+	case core.StateMissing:
 		row("index", color.FgYellow, "%s", a.Missing(s.State))
+	default: // a problem below says what to do
+		row("index", color.FgRed, "%s", s.State)
 	}
 	if len(s.Engines) > 1 {
 		row("engine", color.Reset, "%s (%s)", s.Engine, s.EngineReason)
