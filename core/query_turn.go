@@ -236,16 +236,28 @@ func (t *turn) namesDocument(document string) bool {
 	return slices.ContainsFunc(t.Files, func(file string) bool { return strings.EqualFold(path.Base(paths.Unspell(document)), path.Base(file)) })
 }
 
-// echoes reports whether a text adds little to the prompt.
+// echoes reports whether a text adds little to the prompt. A question repeats most words of a short
+// answer: one value that it lacks is then much, unless the text only asks as well.
 func (t *turn) echoes(text string) bool {
 	own, said := wordsOf(spaced(text)), wordsOf(spaced(t.Own))
-	fresh := 0
+	fresh, values := 0, 0
 	for word := range own {
-		if _, ok := said[word]; !ok {
-			fresh++
+		if _, ok := said[word]; ok {
+			continue
+		}
+		if fresh++; isValue(word) {
+			values++
 		}
 	}
+	if t.question && values > 0 && !prompt.HasQuestionMark(text) {
+		return false
+	}
 	return float64(fresh) < minNew*float64(len(own))
+}
+
+// isValue reports whether a word is a number, an address, a name of a machine, of a file or the like.
+func isValue(word string) bool {
+	return strings.ContainsFunc(word, unicode.IsDigit) || strings.ContainsAny(word, "./:@_")
 }
 
 // spaced is for scripts without spaces.

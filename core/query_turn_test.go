@@ -45,6 +45,12 @@ func TestEchoes(t *testing.T) {
 		{"please write the examples of the tree in the way of the toast", "Examples of the toast are made by hand, since its timer needs a real clock.", false},
 		{"请按照 combobox 的例子帮我编写 tree 的例子", "请按照 combobox 的例子帮我编写 toast 的例子", true},
 		{"请按照 combobox 的例子帮我编写 tree 的例子", "toast 的计时器需要真实时钟，所以单元测试里不能使用假的定时器。", false},
+		// a question has most words of its answer
+		{"which server is the demo?", "the demo server is demo2.example.net now", false},
+		{"which port does the staging database use?", "the staging database does use port 5433", false},
+		{"which port does the staging database use?", "does the staging database use port 5433?", true},
+		{"which port does the staging database use?", "the port which the staging database does use", true},
+		{"use port 5432 of the staging database", "use port 5433 of the staging database", true},
 	} {
 		require.Equal(t, tt.want, turnOf(tt.prompt).echoes(tt.text), tt.text)
 	}
