@@ -34,7 +34,8 @@ const (
 	saidFile     = "said.json"
 )
 
-// Said is what the user of a log said for all later work, and which commands failed there.
+// Said is what the user of a log said for all later work, or took back, and which commands failed
+// there.
 type Said struct {
 	Standing []digest.Statement `json:"standing,omitempty"`
 	Failures []digest.Failure   `json:"failures,omitempty"`
@@ -90,7 +91,7 @@ func (m *manifest) withoutLostDigests(folder string) *manifest {
 func saidOf(d digest.Digest) Said {
 	var s Said
 	for _, one := range d.Statements {
-		if one.Standing {
+		if one.Standing || one.Withdraws {
 			s.Standing = append(s.Standing, one)
 		}
 	}

@@ -326,14 +326,17 @@ func (q *query) standingAt(moments []digest.Moment) (all []Statement, err error)
 	}
 	for document, log := range q.m.ofUser(logs, q.index.manifest) {
 		for _, s := range log.Standing {
-			if one := statementOf(document, s); one.Sure >= minSure && isAbout(one, moments) {
+			if one := statementOf(document, s); s.Withdraws || one.Sure >= minSure && isAbout(one, moments) {
 				all = append(all, one)
 			}
 		}
 	}
 	all, _ = withoutReplaced(all)
-	return all, nil
+	return slices.DeleteFunc(all, isWithdrawal), nil
 }
+
+// isWithdrawal: it counts by what it supersedes, and tells nothing by itself.
+func isWithdrawal(s Statement) bool { return !s.Standing }
 
 func isAbout(s Statement, moments []digest.Moment) bool {
 	return slices.ContainsFunc(s.moments, func(m digest.Moment) bool { return slices.Contains(moments, m) })
@@ -389,7 +392,9 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 	surestFirst := func(a, b Statement) int {
 		return cmp.Or(cmp.Compare(b.Sure, a.Sure), b.Time.Compare(a.Time), strings.Compare(a.Source, b.Source))
 	}
-	slices.SortFunc(all, surestFirst)
+	slices.SortFunc(all, func(a, b Statement) int {
+		return cmp.Or(trueFirst(isWithdrawal(a), isWithdrawal(b)), surestFirst(a, b))
+	})
 	unsuspicious := all[:0] // as many as are compared: to judge all takes long
 	for _, s := range all {
 		if len(unsuspicious) == maxCompared {
@@ -400,6 +405,7 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 		}
 	}
 	all, before := withoutReplaced(unsuspicious)
+	all = slices.DeleteFunc(all, isWithdrawal)
 	slices.SortFunc(all, func(a, b Statement) int { return cmp.Or(cmp.Compare(before[b.Key], before[a.Key]), surestFirst(a, b)) })
 	tokens := 0
 	for i, s := range all {

@@ -216,6 +216,29 @@ func TestPlantedStatements(t *testing.T) {
 	require.Equal(t, []string{rule}, texts(result.Said))
 }
 
+// A rule that the user took back neither begins a session nor comes at its moment: what takes it back
+// comes for it.
+func TestWhatTheUserTookBack(t *testing.T) {
+	logs := statedLogs()
+	m, _ := openLogs(t, logs, nil)
+	at := func(m *core.Manager) (start, commit []string) {
+		standing, err := m.Standing(t.Context(), 10, 250)
+		require.NoError(t, err)
+		result, err := m.RetrieveRelevant(t.Context(), "commit this", core.RetrieveOptions{})
+		require.NoError(t, err)
+		return texts(standing), texts(result.Said)
+	}
+	start, commit := at(m)
+	require.Len(t, start, 2)
+	require.Len(t, commit, 1)
+	logs["sessions/s3.jsonl"] = later(claudeLog("s3", "user: add a page for refunds", "assistant: The page for refunds lists them by day, and each links to its invoice.",
+		"user: looks good. btw, pull requests are fine again", "assistant: Understood, I will open one."))
+	m, _ = openLogs(t, logs, nil)
+	start, commit = at(m)
+	require.Equal(t, []string{"From now on the preview server always runs on port 3044."}, start)
+	require.Equal(t, []string{"btw, pull requests are fine again"}, commit)
+}
+
 // A log that came with a repository says nothing in the user's name.
 func TestWhatAnotherUserSaid(t *testing.T) {
 	m, _ := openLogs(t, statedLogs(), func(o *core.Options) {

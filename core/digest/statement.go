@@ -223,7 +223,11 @@ func classify(sentence string, at stated.Place) (s Statement) {
 	text := stated.Straight(sentence)
 	found, ok := stated.Classify(text, at)
 	switch {
-	case !ok && (!Introduces(text) || isQuestion(text)), printed().MatchString(text):
+	case printed().MatchString(text):
+		return Statement{}
+	case withdraws(text):
+		return Statement{Kind: Correction, Withdraws: true}
+	case !ok && (!Introduces(text) || isQuestion(text)):
 		return Statement{}
 	case ok && found.Standing && complaining().MatchString(text):
 		return Statement{Kind: kinds[found.Kind]}

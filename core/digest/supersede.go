@@ -26,7 +26,9 @@ type assertion struct {
 	isNot   []token // what is not so, or no longer
 	subject []token // what is so, without values
 	// skeleton has all words but marks of change, for clauses that differ in one place alone.
-	skeleton []string
+	skeleton  []string
+	withdrawn bool // isNot need not be heeded any more: "forget about X"
+	freed     bool // is need not be avoided any more: "X is fine again"
 }
 
 // A token is a word that tells, or a value: a number or a day.
@@ -47,6 +49,9 @@ const (
 	markNot  = "\x00not"
 	markThan = "\x00than" // of "X rather than Y"
 	markFrom = "\x00from" // of "from X to Y"
+	// of "forget about X" and of "X is fine again"
+	markForget = "\x00forget"
+	markAgain  = "\x00again"
 )
 
 // maxClaim bounds the words of a text that are taken apart.
@@ -83,7 +88,7 @@ func (c Claim) restates(earlier Claim) bool {
 func (c Claim) Supersedes(earlier Claim) bool {
 	for _, now := range c.said {
 		for _, before := range earlier.said {
-			if c.revalues(now, before) || c.rejects(now, before) || c.substitutes(now, before) || c.turns(now, before) {
+			if c.revalues(now, before) || c.rejects(now, before) || c.substitutes(now, before) || c.turns(now, before) || now.withdraws(before) {
 				return true
 			}
 		}
@@ -149,8 +154,8 @@ func (c Claim) substitutes(now, before assertion) bool {
 	if !c.changes {
 		return value.slot != "" && value.slot == old.slot && sameButOne(now.skeleton, before.skeleton)
 	}
-	if value.slot != "" {
-		return value.slot == old.slot
+	if value.slot != "" { // or "use X for Y", "Y is Z from now on"
+		return value.slot == old.slot || value.slot == "=" && old.slot == "" && shared > 1 && holds(before.is[:1], old)
 	}
 	// "Ben reviews it now, Anna is on leave": the one who did is named as well.
 	return old.slot == "" && slices.ContainsFunc(c.said, func(other assertion) bool { return holds(other.is, old) })
@@ -167,6 +172,34 @@ func (c Claim) turns(now, before assertion) bool {
 	}
 	_, fresh, _ := compare(now.is, before.isNot)
 	return len(before.is) > 1 && all(before.is, now.isNot, before.isNot) || fresh == 0 && all(before.isNot, now.is, before.is)
+}
+
+// withdraws: "forget about the changelog" of "update the changelog with each fix", and "pushing to
+// main is fine again" of "never push to main". What is withdrawn has to be a third of what was said.
+func (now assertion) withdraws(before assertion) bool {
+	what := now.isNot
+	switch {
+	case now.freed && len(before.isNot) > 0:
+		what = now.is
+	case !now.withdrawn:
+		return false
+	}
+	shared, fresh, left := compare(what, slices.Concat(before.is, before.isNot))
+	return shared > 0 && fresh == 0 && 2*shared >= left
+}
+
+// withdrawing is in what may take something back: few sentences are worth a Claim.
+var withdrawing = lazy.Regexp(`(?i)\b(?:forget|never mind|again|vergiss|wieder|olvida|olvídate|oublie|otra vez|de nouveau)\b`)
+
+// withdraws reports whether a sentence takes back what was said.
+func withdraws(sentence string) bool {
+	return withdrawing().MatchString(sentence) && !isQuestion(sentence) && ClaimOf(sentence).Withdraws()
+}
+
+// Withdraws reports whether a claim takes back what was said of something, without saying what holds
+// instead.
+func (c Claim) Withdraws() bool {
+	return slices.ContainsFunc(c.said, func(a assertion) bool { return a.withdrawn && len(a.isNot) > 0 || a.freed && len(a.is) > 1 })
 }
 
 // sameButOne reports whether word lists are equal outside of one stretch of at most two words.
@@ -244,7 +277,7 @@ func oneSpan(all, others []token, max int) bool {
 	return to-from <= max && firstOnly(all[to:], others) < 0
 }
 
-// sameWord also takes a plural, another ending of two letters, and what is in a folder for it.
+// sameWord also takes a plural, another ending of two letters, "ing", and what is in a folder for it.
 func sameWord(a, b string) bool {
 	if len(a) > 0 && len(b) > 0 && a[0] != b[0] { // as most are: each statement is compared with all newer ones
 		return false
@@ -252,7 +285,7 @@ func sameWord(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	return a == b || strings.HasSuffix(a, "/") && strings.HasPrefix(b, a) || len(a) >= 4 && len(b)-len(a) <= 2 && strings.HasPrefix(b, a) && !unicode.IsDigit(rune(a[0]))
+	return a == b || strings.HasSuffix(a, "/") && strings.HasPrefix(b, a) || len(a) >= 4 && (len(b)-len(a) <= 2 || b[len(a):] == "ing") && strings.HasPrefix(b, a) && !unicode.IsDigit(rune(a[0]))
 }
 
 // wordsOfClaim returns the words of a text in lower case, with marks for phrases of change and of
@@ -344,6 +377,9 @@ func clausesOfWords(words []string) (all [][]string) {
 // maxRejected is how many tokens a denial is about.
 const maxRejected = 2
 
+// maxWithdrawn is how many tokens a withdrawal is about.
+const maxWithdrawn = 4
+
 func assertionOf(words []string) (c assertion) {
 	slot, denied, from, contrast := "", 0, false, false
 	for i := 0; i < len(words); i++ {
@@ -364,13 +400,22 @@ func assertionOf(words []string) (c assertion) {
 		case markFrom:
 			from = true
 			continue
+		case markForget: // not in "don't forget about X", nor in "I forget about X"
+			c.withdrawn = !slices.ContainsFunc(words[:i], func(w string) bool { return !leading()[w] })
+			if denied = 0; c.withdrawn {
+				denied = maxWithdrawn
+			}
+			continue
+		case markAgain:
+			c.freed = true
+			continue
 		}
 		c.skeleton = append(c.skeleton, word)
 		if from && word == "to" {
 			from = false
 		}
 		if as, ok := slots()[word]; ok {
-			if slot = as; denied == 1 { // what follows is of the subject again
+			if slot = as; denied == 1 && !c.withdrawn { // what follows is of the subject again
 				denied = 0
 			}
 			continue
@@ -449,6 +494,8 @@ var (
 		el la los las un una de del se nos por favor siempre ejecutan ejecuta usamos usa va van
 		le les des du nous on vous toujours s'il plaît utilise utilisons
 		一律 用 都 请 了`)
+	// leading words precede an order.
+	leading = lazy.Set(`just please ok okay so then well btw actually also you can`)
 	// assigning words join a value to its subject; those of place are one slot: "lives in" and
 	// "moved to".
 	slots = sync.OnceValue(func() map[string]string {
@@ -480,6 +527,8 @@ var claimPhrases = sync.OnceValue(func() map[string][]claimPhrase {
 	add("from now on|from here on|now|as of now|henceforth|anymore|any more|from today on|starting today|starting now|back to|"+
 		"ab jetzt|ab sofort|jetzt|künftig|in zukunft|a partir de ahora|ahora|desde ahora|désormais|dorénavant|maintenant|à partir de maintenant", markNow)
 	add("switched|moved|changed", markNow)
+	add("forget about|forget the rule about|forget what i said about|never mind|vergiss|olvida|olvídate de|oublie", markForget)
+	add("fine again|ok again|okay again|allowed again|possible again|wieder erlaubt|wieder in ordnung|wieder ok|otra vez permitido|de nouveau permis", markAgain)
 	add("not|never|don't|do not|dont|no|nicht|kein|keine|keinen|nie|niemals|nunca|ne pas|pas|jamais", markNot)
 	add("instead of|rather than|statt|anstatt|en vez de|en lugar de|au lieu de|plutôt que", markThan, markNot)
 	add("no longer|not any more|not anymore|nicht mehr|kein mehr|ya no|ne plus|plus de", markThan, markNot, markNow)

@@ -45,3 +45,29 @@ func FuzzClaim(f *testing.F) {
 		}
 	})
 }
+
+// What is taken back holds no more, whatever holds instead; other work on the same thing takes
+// nothing back.
+func TestWithdraws(t *testing.T) {
+	for later, earlier := range map[string]string{
+		"and forget about make gen, CI does that itself now": "please run make gen before you commit, otherwise CI fails",
+		"ok forget about the changelog":                       "update the changelog with each fix",
+		"deploying from main is fine again":                   "never deploy straight from main, always from a tag",
+		"emojis in commit messages are okay again":            "no emojis in commit messages",
+		"direkt auf main pushen ist wieder ok":                "bitte nie direkt auf main pushen",
+	} {
+		require.True(t, digest.ClaimOf(later).Withdraws(), later)
+		require.True(t, digest.ClaimOf(later).Supersedes(digest.ClaimOf(earlier)), "%s => %s", earlier, later)
+	}
+	require.True(t, digest.ClaimOf("json fields are snake_case from now on").Supersedes(digest.ClaimOf("always use camelCase for json fields")))
+	for later, earlier := range map[string]string{
+		"forget about it, let's move on":        "always use tabs",
+		"forget about the login page":           "run the tests before you push",
+		"don't forget about the changelog":      "update the changelog with each fix",
+		"you always forget about the changelog": "update the changelog with each fix",
+		"the build is fine again":               "never push to main",
+		"run make gen again":                    "please run make gen before you commit",
+	} {
+		require.False(t, digest.ClaimOf(later).Supersedes(digest.ClaimOf(earlier)), "%s => %s", earlier, later)
+	}
+}
