@@ -62,7 +62,8 @@ func (q *query) listLines(ctx context.Context, t *turn, question relevance.Query
 			line.Request, isSaid = "", s.Standing || unlessSaid(line.Outcome, []Statement{s}) == ""
 		}
 		u.said = wordsOf(line.Request + " " + line.Outcome)
-		// A line that says all of the statement with which it begins, and what came of it, comes for it.
+		// A line that says all of the statement with which it begins, and what came of it, comes
+		// for it.
 		near = slices.DeleteFunc(near, func(s Statement) bool { return s.Name == line.Name && wordsOf(s.Text).within(u.said) })
 		switch {
 		case line.Outcome == "" && line.Request == "", q.suspects(line, u):
@@ -106,8 +107,8 @@ func (u rankedUnit) claim(l Line) string {
 	return l.Request + "\n" + l.Outcome
 }
 
-// saidFirst returns the statement with which an exchange begins, if the conversation gets it, or was
-// given it.
+// saidFirst returns the statement with which an exchange begins, if the conversation gets it, or
+// was given it.
 func (q *query) saidFirst(ctx context.Context, u rankedUnit, said []Statement) (s Statement, ok bool) {
 	log, err := q.index.digests.of(ctx, q.index.view, u.path)
 	if err != nil {

@@ -255,7 +255,8 @@ func (t *turn) echoes(text string) bool {
 	return float64(fresh) < minNew*float64(len(own))
 }
 
-// isValue reports whether a word is a number, an address, a name of a machine, of a file or the like.
+// isValue reports whether a word is a number, an address, a name of a machine, of a file or the
+// like.
 func isValue(word string) bool {
 	return strings.ContainsFunc(word, unicode.IsDigit) || strings.ContainsAny(word, "./:@_")
 }

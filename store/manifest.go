@@ -73,8 +73,8 @@ func (m ManifestFormat) Read(folder string, content any) error {
 	return m.read(folder, content, func(all []byte) []byte { return all })
 }
 
-// ReadBefore is Read for what precedes a key of the content that is not its first and that no object
-// before it has: the rest, which may have megabytes, is checked and not parsed.
+// ReadBefore is Read for what precedes a key of the content that is not its first and that no
+// object before it has: the rest, which may have megabytes, is checked and not parsed.
 func (m ManifestFormat) ReadBefore(key, folder string, content any) error {
 	return m.read(folder, content, func(all []byte) []byte {
 		if before, _, ok := bytes.Cut(all, fmt.Appendf(nil, ",%q:", key)); ok { // no text of JSON has quotes

@@ -114,7 +114,8 @@ func hookInProcess(t *testing.T, budget string) (run func(out io.Writer, stdin s
 	return run, `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"on which port does the staging database listen?"}`
 }
 
-// sentLater is the standard input of a hook whose agent sent the event long after it began the hook.
+// sentLater is the standard input of a hook whose agent sent the event long after it began the
+// hook.
 type sentLater struct{ io.Reader }
 
 func (sentLater) Ended() time.Time { return time.Now() }

@@ -175,7 +175,8 @@ func (c Claim) turns(now, before assertion) bool {
 }
 
 // withdraws: "forget about the changelog" of "update the changelog with each fix", and "pushing to
-// main is fine again" of "never push to main". What is withdrawn has to be a third of what was said.
+// main is fine again" of "never push to main". What is withdrawn has to be a third of what was
+// said.
 func (now assertion) withdraws(before assertion) bool {
 	what := now.isNot
 	switch {
@@ -196,8 +197,8 @@ func withdraws(sentence string) bool {
 	return withdrawing().MatchString(sentence) && !isQuestion(sentence) && ClaimOf(sentence).Withdraws()
 }
 
-// Withdraws reports whether a claim takes back what was said of something, without saying what holds
-// instead.
+// Withdraws reports whether a claim takes back what was said of something, without saying what
+// holds instead.
 func (c Claim) Withdraws() bool {
 	return slices.ContainsFunc(c.said, func(a assertion) bool { return a.withdrawn && len(a.isNot) > 0 || a.freed && len(a.is) > 1 })
 }
@@ -277,7 +278,8 @@ func oneSpan(all, others []token, max int) bool {
 	return to-from <= max && firstOnly(all[to:], others) < 0
 }
 
-// sameWord also takes a plural, another ending of two letters, "ing", and what is in a folder for it.
+// sameWord also takes a plural, another ending of two letters, "ing", and what is in a folder for
+// it.
 func sameWord(a, b string) bool {
 	if len(a) > 0 && len(b) > 0 && a[0] != b[0] { // as most are: each statement is compared with all newer ones
 		return false

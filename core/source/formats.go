@@ -114,7 +114,8 @@ type KnownOptions struct {
 	// Homes returns the folders, absolute, of settings and logs of the agent that writes a format.
 	Homes func(format string) []string
 	// Facts is a folder in which the next process finds what this one learns about logs, to read
-	// none of them again while they are unchanged; "" keeps nothing. It is not made if it is missing.
+	// none of them again while they are unchanged; "" keeps nothing. It is not made if it is
+	// missing.
 	Facts string
 }
 

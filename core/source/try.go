@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Try returns why nothing could be indexed of a file or folder: it is no text, or nobody may open it.
-// Of a folder it does not look at what is in it.
+// Try returns why nothing could be indexed of a file or folder: it is no text, or nobody may open
+// it. Of a folder it does not look at what is in it.
 func Try(ctx context.Context, path string) error {
 	f := NewFolder(FolderOptions{Path: path})
 	at, err := f.locate()

@@ -96,8 +96,8 @@ func (d *disk) look() *os.File {
 	return f
 }
 
-// lookOnce reads the file unless a call has done so. Open does not: a process that embeds a question
-// alone needs none of it, and a year's vectors take longer to read.
+// lookOnce reads the file unless a call has done so. Open does not: a process that embeds a
+// question alone needs none of it, and a year's vectors take longer to read.
 func (d *disk) lookOnce() {
 	if d.looked {
 		return

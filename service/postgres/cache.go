@@ -23,9 +23,9 @@ var ErrMemory = errors.New("what you see here has more words and vectors than a 
 // errMany means that so much has changed that one question reads it for all.
 var errMany = errors.New("much has changed")
 
-// A cache has what is held of scopes. That and what is being read has most bytes, or about: of large
-// scopes one is read at a time, and what a question that runs has got stays in memory until it is
-// answered.
+// A cache has what is held of scopes. That and what is being read has most bytes, or about: of
+// large scopes one is read at a time, and what a question that runs has got stays in memory until
+// it is answered.
 type cache struct {
 	most   int64
 	shared singleflight.Group // reads what all who ask need
@@ -43,14 +43,15 @@ func newCache(most int64) *cache {
 	return c
 }
 
-// isLarge reports whether a scope with some chunks is one that is read alone: all others that are read
-// at a moment are not larger together.
+// isLarge reports whether a scope with some chunks is one that is read alone: all others that are
+// read at a moment are not larger together.
 func (c *cache) isLarge(chunks int64) bool {
 	const aboutChunk, readers = 1 << 10, 16
 	return chunks*aboutChunk > c.most/readers
 }
 
-// defaultCacheBytes leaves half of the memory that the process may have for what it does with the rest.
+// defaultCacheBytes leaves half of the memory that the process may have for what it does with the
+// rest.
 func defaultCacheBytes() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit / 2
@@ -116,8 +117,8 @@ func (c *cache) evict() {
 	}
 }
 
-// refusedFor is how long scopes that were too large are not read again, which would take the room of
-// others for nothing.
+// refusedFor is how long scopes that were too large are not read again, which would take the room
+// of others for nothing.
 const refusedFor = time.Minute
 
 // refusal names scopes for a model: each may fit by itself, or without vectors.
@@ -142,8 +143,8 @@ func (c *cache) note(scopes []int64, model string, err error) error {
 	return err
 }
 
-// A reading makes what is held of scopes anew. It adds records as they come, so that a large scope is
-// not in memory twice.
+// A reading makes what is held of scopes anew. It adds records as they come, so that a large scope
+// is not in memory twice.
 type reading struct {
 	cache *cache
 	model string
@@ -204,8 +205,8 @@ func (r *reading) end() {
 	r.cache.bytes -= r.counted
 }
 
-// add counts what has been read: bytes that are there for good, and those of records that wait to be
-// added.
+// add counts what has been read: bytes that are there for good, and those of records that wait to
+// be added.
 func (r *reading) add(bytes, waiting int) error {
 	r.bytes += int64(bytes)
 	if r.pending += int64(waiting); r.pending > readAtOnce {

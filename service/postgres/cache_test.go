@@ -64,7 +64,8 @@ func TestReadingIsBounded(t *testing.T) {
 	require.ErrorIs(t, r.document(1, 1, "b", &documentState{chunks: 1}), errMany)
 }
 
-// What is too large together is not read again at once; what fits by itself, or without vectors, is.
+// What is too large together is not read again at once; what fits by itself, or without vectors,
+// is.
 func TestRefused(t *testing.T) {
 	c := newCache(1000)
 	require.ErrorIs(t, c.note([]int64{1, 2}, "m", ErrMemory), ErrMemory)

@@ -20,8 +20,8 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// What a node holds of a scope is what questions need, but texts; of vectors their codes. It is never
-// changed.
+// What a node holds of a scope is what questions need, but texts; of vectors their codes. It is
+// never changed.
 type held struct {
 	model   string // fingerprint of the embedder; "" if nobody asks for vectors
 	seen    string // the snapshot of the last look; "" before the first
@@ -149,8 +149,8 @@ const (
 	manyChunks = 5_000
 )
 
-// heldOf returns what is held of scopes. What is not held at all, or all of it if much has changed, is
-// read by one who asks, for all who do meanwhile and also if this one no longer waits.
+// heldOf returns what is held of scopes. What is not held at all, or all of it if much has changed,
+// is read by one who asks, for all who do meanwhile and also if this one no longer waits.
 func (db *DB) heldOf(ctx context.Context, s session, model string, changed bool) ([]*held, error) {
 	if db.cache.isRefused(s.scopes, model) {
 		return nil, ErrMemory
@@ -225,8 +225,8 @@ func (db *DB) lookTogether(ctx context.Context, s session, model string, do func
 // errOtherServer means that what is held was read of another server.
 var errOtherServer = errors.New("the database is another one than before")
 
-// update returns what scopes hold after what has changed since: errMany if that has no room, counted
-// in chunks. Of another server it reads all again, or is errOtherServer.
+// update returns what scopes hold after what has changed since: errMany if that has no room,
+// counted in chunks. Of another server it reads all again, or is errOtherServer.
 func (db *DB) update(ctx context.Context, s session, model string, before []*held, again bool, room int) (now []*held, err error) {
 	since := slices.Clone(before)
 	for known := false; !known; {

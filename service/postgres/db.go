@@ -309,8 +309,8 @@ func isState(err error, code string) bool {
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// modelNumber is the number of an embedder in SQL, null if it has made no vector. It is looked up in
-// the transaction that uses it: a failover or a restore may give numbers anew.
+// modelNumber is the number of an embedder in SQL, null if it has made no vector. It is looked up
+// in the transaction that uses it: a failover or a restore may give numbers anew.
 func modelNumber(parameter string) string {
 	return `(select id from model where fingerprint = ` + parameter + `)`
 }

@@ -104,8 +104,8 @@ func (db *DB) Instructions(ctx context.Context, p Principal, most int64) ([]Docu
 	return db.texts(ctx, p, `(d.file and d.path !~ '^~/' and (d.path !~ '^(@[^/]+/)?\.beans/memories/' or d.path ~* '(^|/)beans(\.local)?\.md$') or d.path = any ($2))`, nil, most)
 }
 
-// queueAsked asks how many bytes what follows in the batch would return; more than most are ErrLarge.
-// The batch is sent as a whole, so that what follows has to compare isAsked, too.
+// queueAsked asks how many bytes what follows in the batch would return; more than most are
+// ErrLarge. The batch is sent as a whole, so that what follows has to compare isAsked, too.
 func queueAsked(b *pgx.Batch, sum string, most int64, arguments ...any) {
 	b.Queue(`select set_config('memcore.asked', (`+sum+`)::text, true)::bigint`, arguments...).QueryRow(func(row pgx.Row) error {
 		var bytes int64

@@ -743,8 +743,8 @@ func TestAWriteThatHasLostEnds(t *testing.T) {
 	require.NoError(t, begun.Rollback(t.Context()))
 }
 
-// Nobody makes room in the history at the cost of others, be it by large texts, by many that are empty
-// or by removals, in what all share or elsewhere.
+// Nobody makes room in the history at the cost of others, be it by large texts, by many that are
+// empty or by removals, in what all share or elsewhere.
 func TestHistoriesOfUsersAreApart(t *testing.T) {
 	w := newWorld(t)
 	limited := written

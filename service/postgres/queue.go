@@ -134,7 +134,8 @@ func (db *DB) Requeue(ctx context.Context, tenant int64, embedder string) (n int
 		b.Queue(fmt.Sprintf(`set local statement_timeout = %d`, maxStatement.Milliseconds()))
 		b.Queue(shareTenant, tenant)
 		queueModel(b, embedder)
-		// Documents are locked in the order of writes, which would wait for this one, and this for them.
+		// Documents are locked in the order of writes, which would wait for this one, and this for
+		// them.
 		b.Queue(`with k as (select scope, path from document where scope = any ($1) and model is distinct from `+modelNumber("$2")+` and indexed is not null order by scope, path for update),
 			d as (update document d set model = `+modelNumber("$2")+`, waiting = chunks, xid = default from k where d.scope = k.scope and d.path = k.path returning d.scope, d.path, d.chunks),
 			w as (insert into waiting (scope, path) select scope, path from d where chunks > 0 on conflict (scope, path) do update set at = now(), taken = null)

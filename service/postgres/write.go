@@ -22,7 +22,8 @@ type Change struct {
 	Gone bool
 	// Base is the version that the change was made from; 0 if there was none.
 	Base int64
-	// Weight is what the document counts for in the bytes of the tenant, if it is more than its text.
+	// Weight is what the document counts for in the bytes of the tenant, if it is more than its
+	// text.
 	Weight int
 	// Same means that the text stays, without a revision: only what is made of it changes.
 	Same bool
@@ -45,9 +46,9 @@ type Write struct {
 	Embedder string
 	// Cut is the fingerprint of what made the records (core.Cutter).
 	Cut string
-	// MaxDocuments and MaxBytes of the tenant; 0 and less are no limit. What is replaced and removed
-	// may take MaxBytes more, or an eighth of it by who writes: then the oldest of what they wrote goes,
-	// and nothing of others.
+	// MaxDocuments and MaxBytes of the tenant; 0 and less are no limit. What is replaced and
+	// removed may take MaxBytes more, or an eighth of it by who writes: then the oldest of what
+	// they wrote goes, and nothing of others.
 	MaxDocuments int
 	MaxBytes     int64
 	// Keep is how long what is replaced stays in the history.
@@ -145,8 +146,8 @@ func charge(from, size string) string {
 		on conflict (tenant, writer, part) do update set bytes = h.bytes + excluded.bytes`
 }
 
-// lostState is the code of memcore.lost, which ends the transaction of a change without its base on the
-// server, too. What follows in the batch would take locks of a document that another changes.
+// lostState is the code of memcore.lost, which ends the transaction of a change without its base on
+// the server, too. What follows in the batch would take locks of a document that another changes.
 const lostState = "MC001"
 
 // queueChange queues a change. A change without its base is ErrChanged.

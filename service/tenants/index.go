@@ -30,8 +30,8 @@ const (
 	// maxPassages bounds those of a document. One of 8 MB has some 8,000, but each short section is
 	// one, too.
 	maxPassages = 20_000
-	// A passage takes a kilobyte or two in the database, however short it is. Beyond some, each counts
-	// for bytes of the tenant that its text would have.
+	// A passage takes a kilobyte or two in the database, however short it is. Beyond some, each
+	// counts for bytes of the tenant that its text would have.
 	weightOfPassage = 256
 	freePassages    = 10
 	// maxWritten bounds the passages that a write of several documents makes: each takes some 3 KB of

@@ -13,15 +13,15 @@ const (
 	continued
 )
 
-// pieces find the longest piece at a text's start. They are an open hash table of whole pieces: each
-// process that embeds makes it first, and the edges of a trie take ten times as long.
+// pieces find the longest piece at a text's start. They are an open hash table of whole pieces:
+// each process that embeds makes it first, and the edges of a trie take ten times as long.
 type pieces struct {
 	words  string   // one a line
 	starts []uint32 // of the pieces in words, by id
 	slots  []slot   // a power of two, at most half full
 	shift  uint     // turns a product into a place in slots
-	// lengths has a bit for each length in bytes of the pieces of a kind that begin with a byte; the
-	// last bit is for all that are longer.
+	// lengths has a bit for each length in bytes of the pieces of a kind that begin with a byte;
+	// the last bit is for all that are longer.
 	lengths [2][256]uint64
 }
 

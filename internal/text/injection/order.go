@@ -14,10 +14,10 @@ var (
 	freed = lazy.Regexp(`\byou(?:'re| are)\s+(?:now\s+)?(?:(?:called|named|acting as|an?|the|in)\s+)*(?:dan\b|stan\b|dude\b|aim\b|jailbroken|jail-broken|unrestricted|unfiltered|uncensored|unchained|developer mode|god mode|sudo mode|do anything now)`)
 )
 
-// Seizes reports whether what the user is said to have ordered reads as if somebody else had planted
-// it, also if Judge passes it as the user's: it is given as the user's own words. What only the
-// threshold of foreign text flags needs a sign beside it, such as an address: "from now on you write
-// in Dutch" is like an attack, too.
+// Seizes reports whether what the user is said to have ordered reads as if somebody else had
+// planted it, also if Judge passes it as the user's: it is given as the user's own words. What only
+// the threshold of foreign text flags needs a sign beside it, such as an address: "from now on you
+// write in Dutch" is like an attack, too.
 func (f *Filter) Seizes(order string) bool {
 	if f == nil || f.Policy == Off {
 		return false

@@ -15,8 +15,8 @@ type Expression struct {
 }
 
 const (
-	// worthMatcher is how many bytes of text an expression reads before it makes its matcher: what a
-	// hook or a search reads is not worth one.
+	// worthMatcher is how many bytes of text an expression reads before it makes its matcher: what
+	// a hook or a search reads is not worth one.
 	worthMatcher = 16 << 10
 	// fastPrefix is the length of what each match begins with that package regexp finds as fast.
 	fastPrefix = 3

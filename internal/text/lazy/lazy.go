@@ -1,5 +1,6 @@
 // Package lazy makes regular expressions and sets of words on first use: a hook needs few of them,
-// and making all takes longer than its work. For those that read much, it makes what matches faster.
+// and making all takes longer than its work. For those that read much, it makes what matches
+// faster.
 package lazy
 
 import (

@@ -202,8 +202,8 @@ func (m *matcher) match(text string) (matches, ok bool) {
 	return next == matched, true
 }
 
-// step finds the next state, and nil if the matcher has given up. Readers may still hold states that
-// were dropped: they lead to new ones.
+// step finds the next state, and nil if the matcher has given up. Readers may still hold states
+// that were dropped: they lead to new ones.
 func (m *matcher) step(s *state, class int) *state {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -65,7 +65,8 @@ func isCard(digits string) bool {
 
 var (
 	// aboutCards is in a line about payment. A tenth of all numbers of an issuer's length have the
-	// right check digit, so that of one without groups something else has to say that it is a card's.
+	// right check digit, so that of one without groups something else has to say that it is a
+	// card's.
 	aboutCards = lazy.Regexp(`(?i)(?:^|[^\pL\pN])(?:credit|debit|cards?|card[ _-]?(?:number|num|no|nr)|(?:credit|debit|bank)[ _-]?card|cc[ _-]?(?:number|num|no)|cvv2?|cvc|visa|master ?card|amex|american express|maestro|diners|jcb|kreditkarten?|karten?|kartennummer|tarjeta|carte|cart[aã]o|carta|kaart|kort|karta|карт[аыуе])(?:[^\pL\pN]|$)|\bpa(?:y|id|ying) (?:with|by)\b|信用卡|卡号|カード`)
 	// keyOf matches the name to which a number is assigned.
 	keyOf = lazy.Regexp(`([\pL_][\pL\pN_.-]*)["']?[ \t]*[:=#][ \t]*["']?$`)
@@ -94,7 +95,8 @@ func findCards(text string) (spans []span) {
 	return spans
 }
 
-// cardAt returns of how many groups from one on, in text[from:], a card's number consists, 0 if of none.
+// cardAt returns of how many groups from one on, in text[from:], a card's number consists, 0 if of
+// none.
 func cardAt(text string, from int, groups []span, at int) int {
 	joined := func(n int) string {
 		var b strings.Builder
@@ -196,8 +198,8 @@ func isSequence(text string, groups []span) bool {
 // maxAbout is how far from a number its line is read, in bytes.
 const maxAbout = 200
 
-// isAboutCards reports whether the line says that a number is a card's, and no name of another number
-// is assigned to it.
+// isAboutCards reports whether the line says that a number is a card's, and no name of another
+// number is assigned to it.
 func isAboutCards(text string, start, end int) bool {
 	from, to := max(0, start-maxAbout), min(len(text), end+maxAbout)
 	if n := strings.LastIndexByte(text[from:start], '\n'); n >= 0 {

@@ -1,7 +1,8 @@
 // Package secret redacts keys, tokens and passwords in text.
 //
 // It applies the rules of gitleaks (MIT), with their keywords, entropies and exceptions, those of
-// own.toml, a grammar of named secrets, and the form of payment cards. A finding never holds the secret.
+// own.toml, a grammar of named secrets, and the form of payment cards. A finding never holds the
+// secret.
 package secret
 
 import (
