@@ -652,6 +652,8 @@ func TestMomentsAsked(t *testing.T) {
 		"open the pull request for the fares":        "commit",
 		"create a new branch for it":                 "commit",
 		"committe das bitte":                         "commit",
+		"commite das":                                "commit",
+		"deploye auf staging":                        "deploy",
 		"haz un commit":                              "commit",
 		"das bitte noch committen":                   "commit",
 		"提交一下":                                       "commit",

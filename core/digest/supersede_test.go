@@ -51,10 +51,10 @@ func FuzzClaim(f *testing.F) {
 func TestWithdraws(t *testing.T) {
 	for later, earlier := range map[string]string{
 		"and forget about make gen, CI does that itself now": "please run make gen before you commit, otherwise CI fails",
-		"ok forget about the changelog":                       "update the changelog with each fix",
-		"deploying from main is fine again":                   "never deploy straight from main, always from a tag",
-		"emojis in commit messages are okay again":            "no emojis in commit messages",
-		"direkt auf main pushen ist wieder ok":                "bitte nie direkt auf main pushen",
+		"ok forget about the changelog":                      "update the changelog with each fix",
+		"deploying from main is fine again":                  "never deploy straight from main, always from a tag",
+		"emojis in commit messages are okay again":           "no emojis in commit messages",
+		"direkt auf main pushen ist wieder ok":               "bitte nie direkt auf main pushen",
 	} {
 		require.True(t, digest.ClaimOf(later).Withdraws(), later)
 		require.True(t, digest.ClaimOf(later).Supersedes(digest.ClaimOf(earlier)), "%s => %s", earlier, later)

@@ -54,7 +54,7 @@ var momentWords = []struct {
 	{Commit, matcher(`(?i)\b(?:commit\w*|amend\w*|squash\w*|rebas\w+|fixups?|branch(?:es)?|pull requests?` +
 		`|merge requests?|push(?:es|ed|ing)?|pushen|changelog|co-author\w*|conventional|ramas?|branche)\b` +
 		`|\b[pm]rs?(?:[\s.,;:!?)#]|$)|提交|推送|分支|コミット|ブランチ|プッシュ`),
-		matcher(ordered(`commit|amend|squash|rebase|push|committe|pushe|commitea|pushea|sube|committa|коммить`+
+		matcher(ordered(`commit|amend|squash|rebase|push|committe|commite|pushe|commitea|pushea|sube|committa|коммить`+
 			`|закоммить|запушь`, `commit|branch|pr|mr|pull request|merge request`) +
 			`|\b(?:committen|pushen|commitear|committer|committare)\b|(?:^|[^次个個的])提交|推送|(?:コミット|プッシュ)(?:して|しと)`)},
 	{Test, matcher(`(?i)\b(?:tests?|tested|testing|testen|pytest|jest|vitest|playwright|coverage|mocks?` +
@@ -68,7 +68,7 @@ var momentWords = []struct {
 	{Deploy, matcher(`(?i)\b(?:deploy\w*|releas\w+|publish(?:ing)?|ship(?:s|ped|ping)?|roll ?out|staging` +
 		`|production|prod|rollback|ausliefern|veröffentlich\w+|despleg\w+|despliegue|déploy\w+)\b|部署|发布` +
 		`|上线|デプロイ|リリース`),
-		matcher(ordered(`deploy|release|publish|ship|roll ?out|roll ?back|tag|veröffentliche|despliega|publica|déploie`+
+		matcher(ordered(`deploy|release|publish|ship|roll ?out|roll ?back|tag|deploye|veröffentliche|despliega|publica|déploie`+
 			`|publie|déploy|задеплой|выкати`, `release|rollback|deploy|deployment|tag|despliegue|déploiement`) +
 			`|\b(?:ausliefern|ausrollen|veröffentlichen|deployen|desplegar|déployer|publier)\b|部署|发布|上线|デプロイ|リリース`)},
 }
