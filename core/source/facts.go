@@ -12,6 +12,7 @@ import (
 
 	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/varint"
 )
 
 // fileFacts are known about a file while it is unchanged.
@@ -59,19 +60,19 @@ func (f factsFile) load() map[string]fileFacts {
 	if err != nil || len(text) < crc32.Size {
 		return known
 	}
-	r := factsReader{rest: text[crc32.Size:]}
-	if binary.LittleEndian.Uint32(text) != crc32.ChecksumIEEE(r.rest) || r.text() != build() {
+	d := varint.Decoder{Rest: text[crc32.Size:]}
+	if binary.LittleEndian.Uint32(text) != crc32.ChecksumIEEE(d.Rest) || d.Text() != build() {
 		return known
 	}
-	for len(r.rest) > 0 && !r.damaged {
-		path := r.text()
+	for len(d.Rest) > 0 {
+		path := d.Text()
 		known[path] = fileFacts{
-			fileState: fileState{size: r.number(), modified: r.time(), changed: r.time()},
-			sniffed:   sniffed{format: r.text(), cwd: r.text(), branch: r.text(), copyOf: r.text()},
-			reason:    r.text(), tooLarge: r.number() != 0,
+			fileState: fileState{size: d.Number(), modified: readTime(&d), changed: readTime(&d)},
+			sniffed:   sniffed{format: d.Text(), cwd: d.Text(), branch: d.Text(), copyOf: d.Text()},
+			reason:    d.Text(), tooLarge: d.Number() != 0,
 		}
 	}
-	if r.damaged {
+	if d.End() != nil {
 		return map[string]fileFacts{}
 	}
 	return known
@@ -86,22 +87,22 @@ func (f factsFile) save(known map[string]fileFacts, listed time.Time) {
 	if _, err := os.Stat(filepath.Dir(string(f))); err != nil {
 		return
 	}
-	text := appendText(make([]byte, crc32.Size, 256*len(known)+crc32.Size), build())
+	text := varint.Encoder(make([]byte, crc32.Size, 256*len(known)+crc32.Size))
+	text.Texts(build())
 	for path, facts := range known {
 		if recent := listed.Add(-time.Second); facts.passing || facts.modified.After(recent) || facts.changed.After(recent) {
 			continue
 		}
-		text = appendText(text, path)
-		text = binary.AppendVarint(text, facts.size)
-		text = appendTime(appendTime(text, facts.modified), facts.changed)
-		for _, one := range []string{facts.format, facts.cwd, facts.branch, facts.copyOf, facts.reason} {
-			text = appendText(text, one)
-		}
+		text.Texts(path)
+		text.Numbers(facts.size)
+		appendTime(&text, facts.modified)
+		appendTime(&text, facts.changed)
+		text.Texts(facts.format, facts.cwd, facts.branch, facts.copyOf, facts.reason)
 		isLarge := int64(0)
 		if facts.tooLarge {
 			isLarge = 1
 		}
-		text = binary.AppendVarint(text, isLarge)
+		text.Numbers(isLarge)
 	}
 	binary.LittleEndian.PutUint32(text, crc32.ChecksumIEEE(text[crc32.Size:]))
 	_ = safefile.Replace(filepath.Dir(string(f)), filepath.Base(string(f)), text, 0o600) // the next process examines the logs again
@@ -120,47 +121,17 @@ var build = sync.OnceValue(func() string {
 	return fmt.Sprint(path, info.Size(), filetime.Modified(info).UnixNano(), filetime.Changed(info).UnixNano())
 })
 
-func appendText(to []byte, text string) []byte {
-	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
-}
-
 // appendTime keeps the zero time, which is unknown, apart from all others.
-func appendTime(to []byte, t time.Time) []byte {
+func appendTime(e *varint.Encoder, t time.Time) {
 	if t.IsZero() {
-		return binary.AppendVarint(binary.AppendVarint(to, 0), -1)
+		e.Numbers(0, -1)
+		return
 	}
-	return binary.AppendVarint(binary.AppendVarint(to, t.Unix()), int64(t.Nanosecond()))
+	e.Numbers(t.Unix(), int64(t.Nanosecond()))
 }
 
-// A factsReader reads what the append functions wrote.
-type factsReader struct {
-	rest    []byte
-	damaged bool
-}
-
-func (r *factsReader) text() string {
-	n, size := binary.Uvarint(r.rest)
-	if size <= 0 || n > uint64(len(r.rest)-size) {
-		r.rest, r.damaged = nil, true
-		return ""
-	}
-	text := string(r.rest[size : size+int(n)])
-	r.rest = r.rest[size+int(n):]
-	return text
-}
-
-func (r *factsReader) number() int64 {
-	n, size := binary.Varint(r.rest)
-	if size <= 0 {
-		r.rest, r.damaged = nil, true
-		return 0
-	}
-	r.rest = r.rest[size:]
-	return n
-}
-
-func (r *factsReader) time() time.Time {
-	seconds, nanoseconds := r.number(), r.number()
+func readTime(d *varint.Decoder) time.Time {
+	seconds, nanoseconds := d.Number(), d.Number()
 	if nanoseconds < 0 {
 		return time.Time{}
 	}

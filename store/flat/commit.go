@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/internal/varint"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/internal/disk"
 )
@@ -148,8 +149,8 @@ func (c *commit) add(out *output) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		var record disk.Encoder
-		record.Record(r)
+		var record varint.Encoder
+		disk.AppendRecord(&record, r)
 		e := newRowEntry(keyOf(r.ID), disk.DayOf(r.Time), record, checksum(bytesOf(r.Vector)))
 		if err := out.addRow(place{r.Scope, r.Kind, r.Path}, e, record, r.Vector); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"strings"
 
+	"github.com/memcore/memcore/internal/varint"
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
@@ -110,13 +111,13 @@ func (k key) valid() bool { id := k.String(); return disk.ValidID(id) && keyOf(i
 type place struct{ scope, kind, path string }
 
 func (p place) encode() []byte {
-	var e disk.Encoder
+	var e varint.Encoder
 	e.Texts(p.scope, p.kind, p.path)
 	return e
 }
 
 func decodePlace(b []byte) (place, error) {
-	d := disk.Decoder{Rest: b}
+	d := varint.Decoder{Rest: b}
 	p := place{d.Text(), d.Text(), d.Text()}
 	return p, d.End()
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/memcore/memcore/internal/varint"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/internal/disk"
 )
@@ -259,8 +260,8 @@ func (s *snapshot) record(row int) (r store.Record, err error) {
 	}
 	p := s.places[s.place[row]]
 	r = store.Record{ID: e.key().String(), Scope: p.scope, Kind: p.kind, Path: p.path}
-	d := disk.Decoder{Rest: b}
-	d.Record(&r)
+	d := varint.Decoder{Rest: b}
+	disk.ReadRecord(&d, &r)
 	if err := d.End(); err != nil {
 		return store.Record{}, disk.Corrupt("record %s: %w", e.key(), err)
 	}

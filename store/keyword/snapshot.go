@@ -19,6 +19,7 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 
 	"github.com/memcore/memcore/internal/filetime"
+	"github.com/memcore/memcore/internal/varint"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/internal/disk"
 )
@@ -226,7 +227,7 @@ func (s *snapshot) id(number int) (string, error) {
 }
 
 func (p *part) record(local uint64) (r store.Record, size lengths, err error) {
-	var decodeErr error = disk.ErrShort // unless the visitor runs
+	var decodeErr error = varint.ErrShort // unless the visitor runs
 	// Stopping early makes zapx v17.2.3 return its buffer twice.
 	err = p.VisitStoredFields(local, func(field string, _ byte, value []byte, _ []uint64) bool {
 		switch field {
@@ -244,16 +245,16 @@ func (p *part) record(local uint64) (r store.Record, size lengths, err error) {
 }
 
 func encodeRecord(r *store.Record, size lengths) []byte {
-	var e disk.Encoder
+	var e varint.Encoder
 	e.Numbers(size[:]...)
 	e.Texts(r.Scope, r.Kind, r.Path, strings.Join(r.Aliases, "\n"))
-	e.Record(r)
+	disk.AppendRecord(&e, r)
 	return e
 }
 
 // decodeRecord reads all but the ID, and keeps no reference to b.
 func decodeRecord(r *store.Record, b []byte) (size lengths, err error) {
-	d := disk.Decoder{Rest: b}
+	d := varint.Decoder{Rest: b}
 	for i := range size {
 		size[i] = d.Number()
 	}
@@ -261,7 +262,7 @@ func decodeRecord(r *store.Record, b []byte) (size lengths, err error) {
 	if aliases := d.Text(); aliases != "" {
 		r.Aliases = strings.Split(aliases, "\n")
 	}
-	d.Record(r)
+	disk.ReadRecord(&d, r)
 	return size, d.End()
 }
 

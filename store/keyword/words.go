@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/memcore/memcore/internal/varint"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/internal/disk"
 )
@@ -122,7 +123,7 @@ func DecodeWords(b []byte) (Words, error) {
 	}
 }
 
-var errWords = disk.Corrupt("words: %w", disk.ErrShort)
+var errWords = disk.Corrupt("words: %w", varint.ErrShort)
 
 // A wordsReader reads words from their beginning.
 type wordsReader struct {

@@ -6,18 +6,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/internal/varint"
 	"github.com/memcore/memcore/store"
 )
 
 func encode(r store.Record) []byte {
-	var e Encoder
-	e.Record(&r)
+	var e varint.Encoder
+	AppendRecord(&e, &r)
 	return e
 }
 
 func decode(b []byte) (r store.Record, err error) {
-	d := Decoder{Rest: b}
-	d.Record(&r)
+	d := varint.Decoder{Rest: b}
+	ReadRecord(&d, &r)
 	return r, d.End()
 }
 
@@ -38,7 +39,7 @@ func TestARecordThatEndsEarly(t *testing.T) {
 	whole := encode(store.Record{Headings: []string{"A"}, Text: "alpha", Hash: "00"})
 	for end := range whole {
 		_, err := decode(whole[:end])
-		require.ErrorIs(t, err, ErrShort, "cut at %d", end)
+		require.ErrorIs(t, err, varint.ErrShort, "cut at %d", end)
 	}
 }
 
