@@ -115,8 +115,11 @@ func (q *query) saidFirst(ctx context.Context, u rankedUnit, said []Statement) (
 		return Statement{}, false
 	}
 	for _, one := range log.Statements {
+		if one.Line != u.start {
+			continue
+		}
 		s = statementOf(u.path, one)
-		if one.Line == u.start && (q.given[s.Key] || slices.ContainsFunc(said, func(o Statement) bool { return o.Key == s.Key })) {
+		if q.given[s.Key] || slices.ContainsFunc(said, func(o Statement) bool { return o.Key == s.Key }) {
 			return s, true
 		}
 	}

@@ -222,13 +222,12 @@ var kinds = [stated.Kinds]Kind{stated.Rule: Rule, stated.Preference: Preference,
 func classify(sentence string, at stated.Place) (s Statement) {
 	text := stated.Straight(sentence)
 	found, ok := stated.Classify(text, at)
+	withdrawn := withdraws(text)
 	switch {
-	case printed().MatchString(text):
+	case !ok && !withdrawn && (!Introduces(text) || isQuestion(text)), printed().MatchString(text):
 		return Statement{}
-	case withdraws(text):
+	case withdrawn:
 		return Statement{Kind: Correction, Withdraws: true}
-	case !ok && (!Introduces(text) || isQuestion(text)):
-		return Statement{}
 	case ok && found.Standing && complaining().MatchString(text):
 		return Statement{Kind: kinds[found.Kind]}
 	case ok:
