@@ -31,9 +31,8 @@ type Contents struct {
 	// Digests returns Cut.Digest of documents by their paths. It is asked for those that have one;
 	// a digest that is missing costs only itself.
 	Digests func(ctx context.Context, paths []string) (map[string][]byte, error)
-	// Revision changes with the contents; Updated is when they last did.
-	Revision string
-	Updated  time.Time
+	// Updated is when the contents last changed.
+	Updated time.Time
 	// Release is called once, when the question is answered; may be nil.
 	Release func()
 }

@@ -97,7 +97,7 @@ func (m *memory) elsewhere(made cuts, layers int, change func(*core.Contents)) (
 	require.NoError(t, err)
 	held = &atomic.Int64{}
 	c := core.Contents{
-		Keywords: words, Vectors: vectors, Embedder: m.embedder.Fingerprint(), Scale: scale, Revision: "r1", Updated: time.Now(),
+		Keywords: words, Vectors: vectors, Embedder: m.embedder.Fingerprint(), Scale: scale, Updated: time.Now(),
 		Digests: func(_ context.Context, paths []string) (map[string][]byte, error) {
 			found := map[string][]byte{}
 			for _, path := range paths {

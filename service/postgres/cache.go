@@ -245,9 +245,9 @@ func (g *grown) takeGone(taken *bool) []string {
 }
 
 // document adds a change of a document; nil for one that is gone, or has no records.
-func (r *reading) document(scope, xid int64, path string, d *documentState) error {
+func (r *reading) document(scope int64, path string, d *documentState) error {
 	g := r.of[scope]
-	g.gone, g.changed = append(g.gone, path), max(g.changed, xid)
+	g.gone = append(g.gone, path)
 	bytes := bytesOfRow + len(path)
 	if d != nil {
 		waiting := d.waiting

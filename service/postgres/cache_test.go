@@ -54,14 +54,14 @@ func TestReadingIsBounded(t *testing.T) {
 	r = newReading(c, "", []int64{1}, []*held{{}}, math.MaxInt)
 	defer r.end()
 	for read, err = 0, nil; err == nil; read++ {
-		err = r.document(1, 1, fmt.Sprint(read), &documentState{bytes: 1 << 10})
+		err = r.document(1, fmt.Sprint(read), &documentState{bytes: 1 << 10})
 	}
 	require.ErrorIs(t, err, ErrMemory)
 	require.Less(t, read, 13<<10)
 	r = newReading(c, "", []int64{1}, []*held{{}}, 10)
 	defer r.end()
-	require.NoError(t, r.document(1, 1, "a", &documentState{chunks: 10}))
-	require.ErrorIs(t, r.document(1, 1, "b", &documentState{chunks: 1}), errMany)
+	require.NoError(t, r.document(1, "a", &documentState{chunks: 10}))
+	require.ErrorIs(t, r.document(1, "b", &documentState{chunks: 1}), errMany)
 }
 
 // What is too large together is not read again at once; what fits by itself, or without vectors,

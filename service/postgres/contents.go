@@ -23,15 +23,14 @@ import (
 // What a node holds of a scope is what questions need, but texts; of vectors their codes. It is
 // never changed.
 type held struct {
-	model   string // fingerprint of the embedder; "" if nobody asks for vectors
-	seen    string // the snapshot of the last look; "" before the first
-	server  string // where it looked
-	looked  time.Time
-	part    *keyword.Part
-	codes   *flat.Part
-	layer   *core.Layer
-	changed int64 // the last change
-	bytes   int64
+	model  string // fingerprint of the embedder; "" if nobody asks for vectors
+	seen   string // the snapshot of the last look; "" before the first
+	server string // where it looked
+	looked time.Time
+	part   *keyword.Part
+	codes  *flat.Part
+	layer  *core.Layer
+	bytes  int64
 }
 
 // never is a snapshot that sees nothing.
@@ -49,12 +48,9 @@ func (db *DB) Contents(ctx context.Context, p Principal, e Embedder) (core.Conte
 	if e.Fingerprint != "" {
 		c.Vectors = &vectors{db, s, e.Fingerprint, e.Dimension, codesOf(now)}
 	}
-	var changed []string
-	for i, h := range now {
+	for _, h := range now {
 		c.Layers = append(c.Layers, h.layer)
-		changed = append(changed, fmt.Sprintf("%d:%d", s.scopes[i], h.changed))
 	}
-	c.Revision = strings.Join(changed, " ")
 	c.Keywords = db.wordsOf(s, e.Fingerprint, now)
 	c.Digests = func(ctx context.Context, paths []string) (map[string][]byte, error) { return db.digests(ctx, s, paths) }
 	return c, nil
@@ -292,27 +288,27 @@ func (db *DB) changes(ctx context.Context, s session, r *reading) error {
 		b.Queue(`select pg_current_snapshot()::text, `+serverID+`, coalesce(`+modelNumber("$1")+`, 0)`, r.model).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&r.snapshot, &r.server, &r.number)
 		})
-		b.Queue(`select x.scope, x.path, x.xid`+since+`removal x on `+sinceThen, s.scopes, seen, least).Query(func(rows pgx.Rows) error {
-			var scope, xid int64
+		b.Queue(`select x.scope, x.path`+since+`removal x on `+sinceThen, s.scopes, seen, least).Query(func(rows pgx.Rows) error {
+			var scope int64
 			var path string
-			_, err := pgx.ForEachRow(rows, []any{&scope, &path, &xid}, func() error { return r.document(scope, xid, unescaped(path), nil) })
+			_, err := pgx.ForEachRow(rows, []any{&scope, &path}, func() error { return r.document(scope, unescaped(path), nil) })
 			return err
 		})
-		b.Queue(`select x.scope, x.path, x.indexed, coalesce(x.model, 0), x.chunks, x.waiting, x.xid`+since+`document x on `+sinceThen, s.scopes, seen, least).Query(func(rows pgx.Rows) error {
-			var scope, xid int64
+		b.Queue(`select x.scope, x.path, x.indexed, coalesce(x.model, 0), x.chunks, x.waiting`+since+`document x on `+sinceThen, s.scopes, seen, least).Query(func(rows pgx.Rows) error {
+			var scope int64
 			var path string
 			var indexed []byte
 			var d documentState
-			_, err := pgx.ForEachRow(rows, []any{&scope, &path, &indexed, &d.model, &d.chunks, &d.waiting, &xid}, func() error {
+			_, err := pgx.ForEachRow(rows, []any{&scope, &path, &indexed, &d.model, &d.chunks, &d.waiting}, func() error {
 				path := unescaped(path)
 				if indexed == nil {
-					return r.document(scope, xid, path, nil)
+					return r.document(scope, path, nil)
 				}
 				d.indexed, d.bytes = core.Indexed{}, len(indexed)
 				if err := json.Unmarshal(indexed, &d.indexed); err != nil {
 					return fmt.Errorf("document %.200q: %w: %w", path, store.ErrCorrupt, err)
 				}
-				return r.document(scope, xid, path, &d)
+				return r.document(scope, path, &d)
 			})
 			return err
 		})

@@ -60,11 +60,11 @@ func TestContentsAreFresh(t *testing.T) {
 	require.NoError(t, err)
 	same, err := other.Contents(t.Context(), w.as("ann"), embedder)
 	require.NoError(t, err)
-	require.Equal(t, c.Revision, same.Revision)
+	require.Equal(t, c.Layers, same.Layers)
 	w.put(w.as("ann"), "b.md", "more")
 	next, err := other.Contents(t.Context(), w.as("ann"), embedder)
 	require.NoError(t, err)
-	require.NotEqual(t, c.Revision, next.Revision)
+	require.NotEqual(t, c.Layers, next.Layers)
 }
 
 // A document that is written again, or moved, after a question has looked is found as it is now.
