@@ -23,13 +23,13 @@ var ErrMemory = errors.New("what you see here has more words and vectors than a 
 // errMany means that so much has changed that one question reads it for all.
 var errMany = errors.New("much has changed")
 
-// A cache has what is held of scopes. That and what is being read has most bytes, or about: of
+// A cache has what is held of scopes. That and what is being read has about maxBytes: of
 // large scopes one is read at a time, and what a question that runs has got stays in memory until
 // it is answered.
 type cache struct {
-	most   int64
-	shared singleflight.Group // reads what all who ask need
-	large  chan struct{}      // has the one that reads a large scope
+	maxBytes int64
+	shared   singleflight.Group // reads what all who ask need
+	large    chan struct{}      // has the one that reads a large scope
 
 	mu      sync.Mutex
 	bytes   int64                  // of held and what is being read
@@ -37,8 +37,8 @@ type cache struct {
 	refused map[string]time.Time   // what was too large, by refusal
 }
 
-func newCache(most int64) *cache {
-	c := &cache{most: most, large: make(chan struct{}, 1), refused: map[string]time.Time{}}
+func newCache(maxBytes int64) *cache {
+	c := &cache{maxBytes: maxBytes, large: make(chan struct{}, 1), refused: map[string]time.Time{}}
 	c.held, _ = lru.NewLRU(math.MaxInt, func(_ int64, h *held) { c.bytes -= h.bytes }) // fails for sizes below 1
 	return c
 }
@@ -47,7 +47,7 @@ func newCache(most int64) *cache {
 // read at a moment are not larger together.
 func (c *cache) isLarge(chunks int64) bool {
 	const aboutChunk, readers = 1 << 10, 16
-	return chunks*aboutChunk > c.most/readers
+	return chunks*aboutChunk > c.maxBytes/readers
 }
 
 // defaultCacheBytes leaves half of the memory that the process may have for what it does with the
@@ -112,7 +112,7 @@ func (c *cache) keep(scope int64, before, after *held) {
 
 // evict makes room by what was asked for the longest ago. c.mu is held.
 func (c *cache) evict() {
-	for c.bytes > c.most && c.held.Len() > 0 {
+	for c.bytes > c.maxBytes && c.held.Len() > 0 {
 		c.held.RemoveOldest()
 	}
 }
@@ -192,7 +192,7 @@ func (r *reading) count(bytes int64) error {
 	c.bytes += bytes - r.counted
 	r.counted = bytes
 	c.evict()
-	if bytes > c.most {
+	if bytes > c.maxBytes {
 		return ErrMemory
 	}
 	return nil
@@ -297,7 +297,7 @@ func (r *reading) finish(scopes []int64) ([]*held, error) {
 		if len(g.gone) > 0 || now.bytes == 0 {
 			now.bytes = bytesOfScope + now.part.Bytes() + now.codes.Bytes() + now.layer.Bytes()
 		}
-		if now.bytes > r.cache.most {
+		if now.bytes > r.cache.maxBytes {
 			return nil, ErrMemory
 		}
 		all[i] = &now

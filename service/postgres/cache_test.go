@@ -17,7 +17,7 @@ func TestCacheIsBounded(t *testing.T) {
 	c := newCache(1000)
 	keep := func(scope, bytes int64) {
 		c.keep(scope, &held{}, &held{seen: never, bytes: bytes})
-		require.LessOrEqual(t, c.bytes, c.most)
+		require.LessOrEqual(t, c.bytes, c.maxBytes)
 	}
 	keep(1, 400)
 	keep(2, 500)

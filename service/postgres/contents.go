@@ -175,7 +175,7 @@ func (db *DB) heldOf(ctx context.Context, s session, model string, changed bool)
 				return nil, ctx.Err()
 			}
 		}
-		if bytes += all[i].bytes; bytes > db.cache.most {
+		if bytes += all[i].bytes; bytes > db.cache.maxBytes {
 			return nil, db.cache.note(s.scopes, model, ErrMemory)
 		}
 	}
