@@ -32,7 +32,7 @@ type view struct {
 	folder   string
 	manifest *manifest // never changed once here
 	*indexes
-	// readDigests is that of Contents.
+	// readDigests is Contents.Digests.
 	readDigests func(ctx context.Context, paths []string) (map[string][]byte, error)
 
 	// All are made at the first call.

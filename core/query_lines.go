@@ -62,8 +62,8 @@ func (q *query) listLines(ctx context.Context, t *turn, question relevance.Query
 			line.Request, isSaid = "", s.Standing || unlessSaid(line.Outcome, []Statement{s}) == ""
 		}
 		u.said = wordsOf(line.Request + " " + line.Outcome)
-		// A line that says all of the statement with which it begins, and what came of it, comes
-		// for it.
+		// A line that has all words of the statement with which it begins replaces that: it also
+		// says what came of it.
 		near = slices.DeleteFunc(near, func(s Statement) bool { return s.Name == line.Name && wordsOf(s.Text).within(u.said) })
 		switch {
 		case line.Outcome == "" && line.Request == "", q.suspects(line, u):

@@ -52,13 +52,13 @@ const (
 	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is
 	// minSaid; telling words in common count as sharedWord of that once. Without a cosine each
 	// counts as wordAlone, if they are half of the prompt's. Statements that share no word with an
-	// order are given at the start of a session, and at their moments. What was said of one thing has
-	// to be nearer, minOnce.
+	// order are given at the start of a session, and at their moments. A statement that does not
+	// stand, or whose Sure is less than minSure, has to be nearer, minOnce, and no moment brings
+	// it.
 	minSaid  = 0.55
 	minAsked = 0.42 // for a question, which names what it asks for
 	minOnce  = 0.65
-	// minSure is the least Statement.Sure of what a prompt gets as standing.
-	minSure = 0.5
+	minSure  = 0.5
 	// What is less near, but at least minListed, has a place in a list, beside exchanges and
 	// sections that would crowd it out: at most maxListed statements, where there is a list.
 	minListed  = 0.15
@@ -335,7 +335,8 @@ func (q *query) standingAt(moments []digest.Moment) (all []Statement, err error)
 	return slices.DeleteFunc(all, isWithdrawal), nil
 }
 
-// isWithdrawal: it counts by what it supersedes, and tells nothing by itself.
+// isWithdrawal reports whether a statement of Said.Standing only takes another one back. It is
+// needed to leave that one out, and is not given by itself.
 func isWithdrawal(s Statement) bool { return !s.Standing }
 
 func isAbout(s Statement, moments []digest.Moment) bool {

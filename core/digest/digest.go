@@ -81,8 +81,8 @@ type Statement struct {
 	Standing bool `json:"standing,omitempty"`
 	// Sure is the probability that a standing statement is one, in (0, 1].
 	Sure float64 `json:"sure,omitempty"`
-	// Withdraws means that it takes back what the user said before of something, without saying
-	// what holds instead: "forget about the changelog".
+	// Withdraws means that the statement takes an earlier one back and puts nothing in its place:
+	// "forget about the changelog".
 	Withdraws bool `json:"withdraws,omitempty"`
 	// Moments are those it is about: by its words, or, unless it is standing, by the order that it was
 	// said to. Often none.

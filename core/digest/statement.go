@@ -147,8 +147,8 @@ func spoken(text string) []spokenSentence {
 	return all
 }
 
-// Sentences returns the sentences of a user's message that may state something: what looks pasted,
-// code, quotations and titles are none.
+// Sentences returns the sentences of a user's message that may state something. It leaves out code,
+// quotations, headings, and text that looks pasted.
 func Sentences(message string) (all []string) {
 	message = excerpt.Head(strings.TrimSpace(message), maxRead)
 	for _, s := range spoken(lead(prompt.Form(message).Own, message)) {
@@ -236,8 +236,8 @@ func classify(sentence string, at stated.Place) (s Statement) {
 	return Statement{Kind: Fact}
 }
 
-// complaining begins what somebody does or did, not what shall be done: to "you never ask me" the
-// opposite is the rule.
+// complaining matches the beginning of a sentence about what somebody does or did. It is no rule:
+// who says "you never ask me" wants to be asked.
 var complaining = lazy.Regexp(`(?i)^\W*(?:and |but |so )?(?:you (?:never|always|keep|still)|du \S+ (?:nie|immer)|tu ne \S+ jamais|nunca \S+as|they|everybody|nobody|i never (?:said|asked|told|hate)|i hate)\b`)
 
 func isQuestion(text string) bool {

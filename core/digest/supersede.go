@@ -175,8 +175,8 @@ func (c Claim) turns(now, before assertion) bool {
 }
 
 // withdraws: "forget about the changelog" of "update the changelog with each fix", and "pushing to
-// main is fine again" of "never push to main". What is withdrawn has to be a third of what was
-// said.
+// main is fine again" of "never push to main". The later clause has to name a third of the words of
+// the earlier one, and no others.
 func (now assertion) withdraws(before assertion) bool {
 	what := now.isNot
 	switch {
@@ -189,7 +189,7 @@ func (now assertion) withdraws(before assertion) bool {
 	return shared > 0 && fresh == 0 && 2*shared >= left
 }
 
-// withdrawing is in what may take something back: few sentences are worth a Claim.
+// withdrawing matches sentences that may take something back, so that ClaimOf takes few apart.
 var withdrawing = lazy.Regexp(`(?i)\b(?:forget|never mind|again|vergiss|wieder|olvida|olvídate|oublie|otra vez|de nouveau)\b`)
 
 // withdraws reports whether a sentence takes back what was said.

@@ -46,8 +46,8 @@ func FuzzClaim(f *testing.F) {
 	})
 }
 
-// What is taken back holds no more, whatever holds instead; other work on the same thing takes
-// nothing back.
+// A withdrawal supersedes the rule that it names. Other sentences about the same thing, such as an
+// order to go on with it, supersede nothing.
 func TestWithdraws(t *testing.T) {
 	for later, earlier := range map[string]string{
 		"and forget about make gen, CI does that itself now": "please run make gen before you commit, otherwise CI fails",

@@ -88,7 +88,7 @@ func TestFactsAreNotKept(t *testing.T) {
 	}
 }
 
-// What another process may find otherwise though the log is unchanged is not for it.
+// Facts are not kept for the next process if that may find others for the same unchanged log.
 func TestFactsOfOneProcess(t *testing.T) {
 	file := factsFile(filepath.Join(t.TempDir(), "facts"))
 	long := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
